@@ -133,7 +133,7 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Agreemen
     total = sum(map(len, paired))
     if not total:
         return AgreementCoefficient(None, 0, None, NOTHING_TO_COMPARE)
-    disagreement = sum(_disagreement(labels) for labels in paired)
+    disagreement = sum(_unit_disagreement(labels) for labels in paired)
     totals = Counter(label for labels in paired for label in labels)
     expected = total * total - sum(count * count for count in totals.values())
     observed = 1 - disagreement / total
@@ -142,15 +142,15 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Agreemen
     return AgreementCoefficient(1 - (total - 1) * disagreement / expected, len(paired), observed)
 
 
-def _disagreement(labels: Sequence[Hashable]) -> float:
-    """Return the number of ordered pairs of unequal labels, divided by (number of labels - 1)."""
+def _unit_disagreement(labels: Sequence[Hashable]) -> float:
+    """Return the number of ordered pairs of unequal labels of a unit, divided by (labels - 1)."""
     n = len(labels)
     same = sum(count * (count - 1) for count in Counter(labels).values())
     return (n * (n - 1) - same) / (n - 1)
 
 
 def measure_agreement_in_files(paths: Sequence[Path]) -> AgreementReport:
-    """Measure the agreement between the annotators in files of human labels.
+    """Read files of human labels, and measure the agreement between their annotators.
 
     Raises:
         FormatError: a line is invalid, or an annotator labels a post twice.
@@ -174,7 +174,7 @@ def measure_agreement(annotations: pl.DataFrame) -> AgreementReport:
     ]
     return AgreementReport(
         pairs=pl.DataFrame(pairs, schema=PAIR_SCHEMA, orient="row"),
-        fleiss=fleiss_kappa(_count_labels(labels_by_post)),
+        fleiss=fleiss_kappa(_count_labels_per_post(labels_by_post)),
         krippendorff=krippendorff_alpha(
             [list(labels.values()) for labels in labels_by_post.values()]
         ),
@@ -192,7 +192,7 @@ def _compare_annotators(
     return first, second, kappa.units, kappa.observed, kappa.value, kappa.reason
 
 
-def _count_labels(labels_by_post: LabelsByPost) -> list[list[int]]:
+def _count_labels_per_post(labels_by_post: LabelsByPost) -> list[list[int]]:
     """Return the number of times each label (column) was assigned to each post (row).
 
     Fleiss' kappa requires equal numbers of labels, so only posts with the most common number of

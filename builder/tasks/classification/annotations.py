@@ -54,23 +54,24 @@ def read_annotations(paths: Sequence[Path]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=ANNOTATION_SCHEMA, orient="row").sort("id", "annotator")
 
 
-def require_labels_of_posts(connection: duckdb.DuckDBPyConnection, files: Sequence[Source]) -> None:
+def require_labels_match_posts(
+    connection: duckdb.DuckDBPyConnection, label_files: Sequence[Source]
+) -> None:
     """Raise an error if none of the human labels belongs to a post of the collection.
 
     Args:
-        connection: DuckDB connection with the posts as `work` and the majority labels as
-            `verdict`.
-        files: Files of human labels.
+        connection: DuckDB connection with the views `work` (posts) and `verdict` (majority labels).
+        label_files: Files of human labels; may be empty.
 
     Raises:
         DataError: there are files, but none of their labels belongs to a post.
     """
     labeled = connection.sql("SELECT id FROM verdict SEMI JOIN work USING (id) LIMIT 1")
-    if files and not labeled.fetchall():
+    if label_files and not labeled.fetchall():
         first = connection.sql("SELECT min(id) FROM verdict").fetchall()[0][0]
         found = f"only labels of unknown posts, such as {first!r}" if first else "no labels"
         raise DataError(
-            f"{', '.join(source.name for source in files)}: expected labels of posts, found "
+            f"{', '.join(source.name for source in label_files)}: expected labels of posts, found "
             f"{found}; correct the ids, or remove labels.annotations"
         )
 

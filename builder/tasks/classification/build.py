@@ -35,7 +35,7 @@ from builder.runtime.publisher import (
     temporary_folder,
 )
 from builder.tasks.classification.agreement import AgreementReport, measure_agreement
-from builder.tasks.classification.annotations import majority_labels, require_labels_of_posts
+from builder.tasks.classification.annotations import majority_labels, require_labels_match_posts
 from builder.tasks.classification.definition import (
     LABELED_SPLITS,
     SPLITS,
@@ -134,8 +134,8 @@ def build_classification(
         limits: Threads, memory and scratch space; default: a scratch folder in `out`.
 
     Raises:
-        DefinitionError: the definition is invalid, an input file is missing, or the version is
-            already released from a different definition or different inputs.
+        DefinitionError: the definition is invalid, an input file is missing, or the version
+            was already released with a different definition or different inputs.
         FormatError: an input file has an invalid format.
         DataError: a split with a positive share of authors has no posts, or no human label belongs
             to a post.
@@ -150,7 +150,7 @@ def build_classification(
             return _load_build(folder, inputs, rebuilt=False)
         if published is not None and not definition.collection.is_draft:
             raise DefinitionError(
-                f"version {folder.name} is already released from a different definition or "
+                f"version {folder.name} was already released with a different definition or "
                 "different input files; set a new version in the definition",
                 definition_file,
                 "collection.version",
@@ -209,7 +209,7 @@ def _write_tables(
     limits: Limits,
     scratch: Path,
 ) -> None:
-    """Write all tables of a version of the collection."""
+    """Write the tables, drift file and dataset card of a version to a folder."""
     human_labels = majority_labels(inputs.read_human_labels())
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
@@ -219,7 +219,7 @@ def _write_tables(
     with limits.connect() as connection:
         parquet.open_relation(connection, work).create_view("work")
         connection.register("verdict", human_labels.to_arrow())
-        require_labels_of_posts(connection, inputs.annotations)
+        require_labels_match_posts(connection, inputs.annotations)
         select_posts(connection, definition)
         connection.execute(ADD_FINAL_LABELS)
         ledger.rows_out = _write_splits(connection, folder)

@@ -94,7 +94,7 @@ class IntervalsSection(Section):
         limit = train.stop + self.short_days * DAY
         if not train.stop <= short.start or not short.stop <= limit:
             raise ValueError(
-                f"`short` must be within {self.short_days} days after the end of `train`"
+                f"`short` must lie within the {self.short_days} days after the end of `train`"
             )
         if not max(limit, short.stop) <= long.start:
             raise ValueError(
@@ -187,7 +187,7 @@ class TextSection(Section):
         default=0.6,
         gt=0.5,
         le=1,
-        description="Minimum Jaccard similarity of two near-duplicates as sets of word bigrams",
+        description="Minimum Jaccard similarity of the sets of word bigrams of two near-duplicates",
     )
     min_words: int = Field(
         default=1, ge=1, description="Minimum number of words in a text, without markers"
@@ -212,9 +212,11 @@ class ClassificationDefinition(Section):
     text: TextSection = TextSection()
 
 
-def _to_unix_seconds(day: date) -> int:
-    """Convert a date or time to Unix seconds; UTC is assumed unless a time zone is given."""
-    time = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
+def _to_unix_seconds(date_or_timestamp: date) -> int:
+    """Convert a date (midnight UTC) or a timestamp (default: UTC) to Unix seconds."""
+    time = date_or_timestamp
+    if not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day, tzinfo=UTC)
     return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
 
 

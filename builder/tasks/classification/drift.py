@@ -49,7 +49,7 @@ WHERE period IS NOT NULL GROUP BY period, marked ORDER BY period, marked
 
 
 def measure_drift(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Return the size, labels and vocabulary of every split, and the drift from the training set.
+    """Return the size, label counts, vocabulary size and vocabulary drift of every split.
 
     Args:
         connection: DuckDB connection with the view `work` and the table `candidate`, after posts
@@ -68,7 +68,7 @@ def measure_drift(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def _describe_split(connection: duckdb.DuckDBPyConnection, split: str) -> dict[str, Any]:
-    """Return the size, labels and vocabulary of one split, and the drift from the training set."""
+    """Return the size, label counts, vocabulary size and vocabulary drift of one split."""
     row = connection.execute(SPLIT_STATISTICS, {"split": split}).fetchall()[0]
     posts, authors, first, last, positive, negative, human = row
     types, tokens = connection.execute(VOCABULARY_SIZE, {"split": split}).fetchall()[0]

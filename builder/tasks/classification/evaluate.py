@@ -18,7 +18,7 @@ from builder.evaluation.textlines import numbered_lines
 from builder.io import parquet
 from builder.tasks.classification.definition import TEST_SPLITS
 from builder.tasks.classification.scores import (
-    count_by_class,
+    count_outcomes_by_class,
     macro_f1,
     relative_performance_difference,
     weighted_f1,
@@ -96,7 +96,8 @@ def evaluate_classification(
         predicted = read_predictions(path)
         macro = {split: _macro_f1(labels, predicted) for split, labels in truth.items()}
         scores += (
-            _score_row(system, split, truth[split], predicted, macro) for split in TEST_SPLITS
+            _create_score_row(system, split, truth[split], predicted, macro)
+            for split in TEST_SPLITS
         )
         ignored = len(predicted.keys() - posts)
         if ignored == len(predicted):
@@ -140,7 +141,7 @@ def read_predictions(path: Path) -> dict[str, str]:
 
 
 def _system_name(path: Path) -> str:
-    """Return a file name without `.gz` and extension; `.5`, as in `svm_0.5`, is no extension."""
+    """Return a file name without `.gz` and extension; the `.5` of `svm_0.5` is kept."""
     return re.sub(r"\.[A-Za-z]\w*$", "", to_valid_unicode(path.name).removesuffix(".gz"))
 
 
@@ -151,19 +152,19 @@ def _read_labels(collection: Path, split: str) -> dict[str, str]:
     return dict(parquet.read(path, columns=["id", "label"]).iter_rows())
 
 
-def _macro_f1(labels: Mapping[str, str], predicted: Mapping[str, str]) -> float | None:
-    return macro_f1(list(labels.values()), [predicted.get(post) for post in labels])
+def _macro_f1(labels: Mapping[str, str], predicted_labels: Mapping[str, str]) -> float | None:
+    return macro_f1(list(labels.values()), [predicted_labels.get(post) for post in labels])
 
 
-def _score_row(
+def _create_score_row(
     system: str,
     split: str,
     labels: Mapping[str, str],
-    predicted: Mapping[str, str],
+    predicted_labels: Mapping[str, str],
     macro_f1_by_split: Mapping[str, float | None],
 ) -> dict[str, object]:
-    aligned = [predicted.get(post) for post in labels]
-    classes = count_by_class(list(labels.values()), aligned)
+    aligned = [predicted_labels.get(post) for post in labels]
+    classes = count_outcomes_by_class(list(labels.values()), aligned)
     correct = sum(counts.tp for counts in classes.values())
     return {
         "system": system,

@@ -29,7 +29,7 @@ class InputFiles:
 
         Args:
             definition: Definition of the collection.
-            definition_file: TOML file of the definition; its paths are relative to its folder.
+            definition_file: TOML file of the definition; its folder is the base of relative paths.
 
         Raises:
             DefinitionError: no file matches a path or pattern, a file is listed twice, or there
@@ -50,7 +50,7 @@ class InputFiles:
         )
 
     def sha256_by_name(self) -> dict[str, str]:
-        """Return the SHA-256 hash of each input file, by its path relative to the definition."""
+        """Return the SHA-256 hash of each input file, keyed by path relative to the definition."""
         sources = (*self.posts, *self.markers, *self.annotations)
         return {source.name: sha256(source.path) for source in sources}
 

@@ -113,7 +113,7 @@ class PostLabeler:
                     rows += frame.height
         return rows
 
-    def label_posts(self, block: PostBlock, file: str) -> pl.DataFrame:
+    def label_posts(self, block: PostBlock, file_name: str) -> pl.DataFrame:
         """Convert a block of records to rows of the work table (`WORK_SCHEMA`)."""
         posts = self._assign_splits(self._add_distant_labels(block.posts))
         is_candidate = pl.col("reason").is_null()
@@ -121,11 +121,11 @@ class PostLabeler:
             split=pl.when(is_candidate).then("split"),
             text=pl.when(is_candidate).then("text"),
             identity=pl.when(is_candidate).then("identity"),
-            file=pl.lit(file),
+            file=pl.lit(file_name),
         )
         lines = pl.DataFrame(block.malformed, schema=["line", "reason"], orient="row")
         malformed = lines.cast({"line": pl.UInt64, "reason": pl.String})
-        rows = pl.concat([labeled, malformed.with_columns(file=pl.lit(file))], how="diagonal")
+        rows = pl.concat([labeled, malformed.with_columns(file=pl.lit(file_name))], how="diagonal")
         return rows.select(list(WORK_SCHEMA)).cast(WORK_SCHEMA)  # type: ignore[arg-type]
 
     def _add_distant_labels(self, posts: pl.DataFrame) -> pl.DataFrame:
@@ -147,7 +147,7 @@ class PostLabeler:
         return labeled.with_columns(text="stripped") if strip_markers else labeled
 
     def _assign_splits(self, posts: pl.DataFrame) -> pl.DataFrame:
-        """Add the columns `author`, `sample`, `period`, `split` and `reason` to posts."""
+        """Hash the column `author`, and add the columns sample, period, split and reason."""
         splits = AuthorSplits.from_shares(self.definition.authors, self.definition.seed)
         authors = [splits.hash_author(author) for author in posts["author"]]
         samples = [key64(f"{splits.seed}\nsample\n{post_id}") for post_id in posts["id"]]
@@ -160,7 +160,7 @@ class PostLabeler:
         return assigned.with_columns(reason=self._reject_reason_expr())
 
     def _period_expr(self) -> pl.Expr:
-        """Return an expression for the name of the period of each post; null if it is in none."""
+        """Return an expression for the name of each post's period; null outside all periods."""
         period = pl.lit(None, dtype=pl.String)
         for name, interval in self.definition.intervals.intervals_by_name().items():
             inside = pl.col("time").is_between(interval.start, interval.stop, closed="left")
@@ -168,7 +168,7 @@ class PostLabeler:
         return period
 
     def _reject_reason_expr(self) -> pl.Expr:
-        """Return an expression for the first reason to reject a post; null if there is none."""
+        """Return an expression for the first reject reason of each post; null if it is accepted."""
         words = pl.col("identity").str.count_matches(r"\S+")
         split_period = pl.col("split").replace_strict(SPLIT_INTERVALS, default=None)
         reasons = {

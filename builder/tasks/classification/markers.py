@@ -5,9 +5,9 @@ Zubiaga 2021), with a marker list compiled for this project.
 
 Of overlapping markers, the longest matches: `:))` is not `:)`. The last character of an emoticon
 may be repeated (`:DDD`), emoticons may be adjacent (`:):)`), and emoji may have any skin tone and
-variation selector. An emoji that is part of a joined sequence (zero-width joiner) does not match.
-Emoticons do not match in words, times and URLs (`xDirect`, `10:(3)`, `http://`), but an emoticon
-without letters may end a word (`thanks:)`).
+variation selector. An emoji that is part of a zero-width joiner sequence does not match.
+Emoticons do not match inside words, times and URLs (`xDirect`, `10:(3)`, `http://`), but an
+emoticon without letters may end a word (`thanks:)`).
 """
 
 import re
@@ -63,25 +63,25 @@ class MarkerList:
         self._polarities = {
             _strip_variation_selectors(marker.text): marker.polarity for marker in self.markers
         }
-        self._emoji_pattern = _compile_emoji(self._texts_longest_first("emoji"))
-        emoticons = self._texts_longest_first("emoticon")
-        self._emoticon_pattern, self._run_pattern = _compile_emoticons(emoticons)
+        self._emoji_pattern = _compile_emoji_pattern(self._marker_texts_longest_first("emoji"))
+        emoticons = self._marker_texts_longest_first("emoticon")
+        self._emoticon_pattern, self._run_pattern = _compile_emoticon_patterns(emoticons)
         self._group_polarities = {
             _emoticon_group_name(i): self._polarities[text] for i, text in enumerate(emoticons)
         }
 
-    def _texts_longest_first(self, kind: str) -> list[str]:
+    def _marker_texts_longest_first(self, kind: str) -> list[str]:
         """Return the texts of all markers of a kind, longest first (the order of preference)."""
         texts = (marker.text for marker in self.markers if marker.kind == kind)
         return sorted(texts, key=lambda text: (-len(text), text))
 
     @property
     def prefilter_strings(self) -> list[str]:
-        """Strings for a quick first test: a text with a marker contains at least one of them."""
+        """Strings for a fast prefilter: a text with a marker contains at least one of them."""
         return sorted({marker.text.partition("\ufe0f")[0] for marker in self.markers})
 
     def find_all(self, text: str) -> list[MarkerMatch]:
-        """Find all markers in a text, except in URLs; return them in order of position."""
+        """Return all markers in a text except those in URLs, in order of position."""
         matches = [*self._find_emoji(text), *self._find_emoticons(text)]
         urls = [url.span() for url in _URL.finditer(text)] if matches else []
         outside_urls = (m for m in matches if not any(a <= m.start < b for a, b in urls))
@@ -108,37 +108,37 @@ class MarkerList:
                 yield MarkerMatch(match.start(), match.end(), polarity)
 
 
-def _emoticon_group_name(number: int) -> str:
-    return f"emoticon_{number}"
+def _emoticon_group_name(index: int) -> str:
+    return f"emoticon_{index}"
 
 
 def _strip_variation_selectors(text: str) -> str:
     return text.replace("\ufe0f", "")
 
 
-def _compile_emoji(texts: list[str]) -> re.Pattern[str]:
-    forms = "|".join("\ufe0f?".join(map(re.escape, text.split("\ufe0f"))) for text in texts)
+def _compile_emoji_pattern(emoji: list[str]) -> re.Pattern[str]:
+    forms = "|".join("\ufe0f?".join(map(re.escape, text.split("\ufe0f"))) for text in emoji)
     if not forms:
         return re.compile(r"(?P<marker>(?!))")
-    first = re.escape("".join(sorted({text[0] for text in texts})))
+    first = re.escape("".join(sorted({text[0] for text in emoji})))
     return re.compile(
         f"(?=[{first}])(?<!{_ZERO_WIDTH_JOINER})(?P<marker>{forms}){_MODIFIERS}(?!{_ZERO_WIDTH_JOINER})"
     )
 
 
-def _compile_emoticons(texts: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return two regexes: one that matches an emoticon, and one that matches a sequence of them.
+def _compile_emoticon_patterns(emoticons: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return a regex for a single emoticon, and a regex for a sequence of adjacent emoticons.
 
-    The first has a named group for each emoticon in `texts`.
+    The first has a named group for each emoticon.
     """
-    if not texts:
+    if not emoticons:
         return re.compile(r"(?!)"), re.compile(r"(?!)")
-    repeated = [f"{re.escape(text)}{re.escape(text[-1])}*+" for text in texts]
+    repeated = [f"{re.escape(text)}{re.escape(text[-1])}*+" for text in emoticons]
     one = "|".join(
-        f"(?P<{_emoticon_group_name(number)}>{form})" for number, form in enumerate(repeated)
+        f"(?P<{_emoticon_group_name(index)}>{form})" for index, form in enumerate(repeated)
     )
-    worded = "|".join(re.escape(text) for text in texts if text[0].isalnum())
-    first = re.escape("".join(sorted({text[0] for text in texts})))
+    worded = "|".join(re.escape(text) for text in emoticons if text[0].isalnum())
+    first = re.escape("".join(sorted({text[0] for text in emoticons})))
     before = rf"(?=[{first}])(?<![{_EMOTICON_CHARS}\d])" + (
         rf"(?!(?<=\w)(?:{worded}))" if worded else ""
     )
@@ -155,7 +155,7 @@ def distant_label(matches: Iterable[MarkerMatch]) -> DistantLabel:
 
 
 def remove_matches(text: str, matches: Iterable[MarkerMatch]) -> str:
-    """Remove the matched markers from a text, with the superfluous spaces around them."""
+    """Remove the matched markers from a text, and the duplicate spaces left by the removal."""
     result, position = "", 0
     for match in matches:
         result += text[position : match.start]

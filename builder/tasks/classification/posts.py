@@ -73,10 +73,10 @@ def _read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
             yield line, _parse_json(text)
 
 
-def _parse_json(text: str) -> Any:
-    """Return the value of a JSON text; None if the text is malformed."""
+def _parse_json(line: str) -> Any:
+    """Parse a line as JSON; return None if it is malformed."""
     try:
-        return orjson.loads(text)
+        return orjson.loads(line)
     except orjson.JSONDecodeError:
         return None
 
@@ -98,10 +98,10 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
         raise FormatError(f"expected a Parquet file: {error}", path) from error
 
 
-def _parse_records(rows: Iterable[tuple[int, Any]]) -> PostBlock:
+def _parse_records(numbered_records: Iterable[tuple[int, Any]]) -> PostBlock:
     posts: list[tuple[int, str, int, str, str]] = []
     malformed: list[tuple[int, str]] = []
-    for line, record in rows:
+    for line, record in numbered_records:
         post = _parse_post(record)
         if isinstance(post, str):
             malformed.append((line, post))
@@ -114,7 +114,9 @@ def _parse_post(record: Any) -> tuple[str, int, str, str] | str:
     """Return id, time, author and text of a record, or the reason why it is malformed."""
     if not isinstance(record, dict):
         return "not_json_object"
-    post_id, author, text = (_to_string(record.get(name)) for name in ("id", "author", "text"))
+    post_id, author, text = (
+        _field_to_string(record.get(name)) for name in ("id", "author", "text")
+    )
     if not post_id:
         return "no_id"
     if not author:
@@ -125,21 +127,21 @@ def _parse_post(record: Any) -> tuple[str, int, str, str] | str:
     return "bad_time" if time is None else (post_id, time, author, text)
 
 
-def _to_string(value: object) -> str | None:
+def _field_to_string(value: object) -> str | None:
     """Convert a string or integer to a string without NUL characters; None for other values."""
     if isinstance(value, str):
         return value.replace("\x00", "")
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def parse_unix_seconds(value: object) -> int | None:
+def parse_unix_seconds(timestamp: object) -> int | None:
     """Convert a number, ISO 8601 string or datetime to Unix seconds; None if it is invalid."""
-    if isinstance(value, bool):
+    if isinstance(timestamp, bool):
         return None
-    if isinstance(value, int | float):
-        return math.floor(value) if MIN_TIME < value < MAX_TIME else None
+    if isinstance(timestamp, int | float):
+        return math.floor(timestamp) if MIN_TIME < timestamp < MAX_TIME else None
     try:
-        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+        time = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
         if not isinstance(time, datetime):
             return None
         aware_time = time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,7 +1,7 @@
 """Measures of the classification task of LongEval 2023: F1, macro-F1, RPD and weighted F1.
 
-The relative performance drop (RPD) of that task is (M' - M) / M and thus negative for a drop,
-whereas the measures R_eDelta and RnD are positive for a drop.
+The relative performance drop (RPD) of that task is (M' - M) / M, which is negative for a drop,
+whereas Result Delta and RnD are positive for a drop.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -12,7 +12,7 @@ from builder.evaluation.checks import require
 
 @dataclass(frozen=True, slots=True)
 class ClassCounts:
-    """True positives, false positives and false negatives of one class."""
+    """Numbers of true positives, false positives and false negatives of one class."""
 
     tp: int
     fp: int
@@ -25,7 +25,7 @@ class ClassCounts:
         return 2 * self.tp / denominator if denominator else 0.0
 
 
-def count_by_class(
+def count_outcomes_by_class(
     truth: Sequence[Hashable], predicted: Sequence[Hashable | None]
 ) -> dict[Hashable, ClassCounts]:
     """Count true positives, false positives and false negatives of each class.
@@ -54,7 +54,7 @@ def macro_f1(truth: Sequence[Hashable], predicted: Sequence[Hashable | None]) ->
     """Return the unweighted mean F1 of all classes; None if there are no labels."""
     if not truth:
         return None
-    scores = [counts.f1 for counts in count_by_class(truth, predicted).values()]
+    scores = [counts.f1 for counts in count_outcomes_by_class(truth, predicted).values()]
     return sum(scores) / len(scores)
 
 

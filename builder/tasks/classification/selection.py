@@ -154,7 +154,7 @@ def limit_split_size(
 ) -> None:
     """Limit a split to its maximum size: reject the posts with the largest hashes.
 
-    Balanced sampling also keeps as many positive as negative posts, if the split has labels.
+    With balanced sampling, labeled splits keep equal numbers of positive and negative posts.
     """
     counts = dict(connection.execute(COUNT_LABELS, {"split": split}).fetchall())
     size = getattr(sampling, split) or sum(counts.values())

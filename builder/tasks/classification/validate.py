@@ -41,11 +41,11 @@ ORDER BY c.id
 
 
 def validate_classification(folder: Path, markers: Path | None = None) -> list[Finding]:
-    """Check a version of a classification collection, and return the errors found.
+    """Validate a version of a classification collection, and return the errors found.
 
     Args:
         folder: Version folder, with `manifest.json`.
-        markers: Marker list (TSV) that the definition names; None for the built-in list.
+        markers: Marker list (TSV) named in the definition; None for the built-in list.
 
     Raises:
         UsageError: the folder is not a published classification collection.
@@ -107,9 +107,7 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
         )
     for name in sorted(hashes.keys() & existing):
         if sha256(folder / name) != hashes[name]:
-            yield _create_finding(
-                "LC003", name, "SHA-256 differs from that in the manifest", [], REBUILD
-            )
+            yield _create_finding("LC003", name, "SHA-256 differs from the manifest", [], REBUILD)
     sums = {**hashes, MANIFEST: sha256(folder / MANIFEST)}
     expected = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
     path = folder / SUMS
@@ -118,7 +116,7 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_tables(folder: Path) -> Iterator[Finding]:
-    """Check rows against the schemas (LC101), and ids of labels against those of posts (LC102)."""
+    """Validate rows against the schemas (LC101), and ids of labels against ids of posts (LC102)."""
     for split in SPLITS:
         tables = {"posts": Posts, "labels": Labels} if split in LABELED_SPLITS else {"posts": Posts}
         ids = {}
@@ -198,5 +196,5 @@ def _check_near_duplicates(
     rows = connection.execute(SELECT_NEAR_DUPLICATES).fetchall()
     if rows:
         examples = [f"{name} ({split})" for name, split in rows]
-        message = "posts whose text is similar to that of a post in another split"
+        message = "posts that are near-duplicates of a post in another split"
         yield _create_finding("LC205", "posts", message, examples, REBUILD)

@@ -1,7 +1,7 @@
 """Divides a period into consecutive time batches (Kenter et al. 2015, sections 3 and 5.2).
 
 Batches of an `hour`, `day`, `week` (from Monday) or `month` are aligned with the calendar in UTC;
-batches with a length in seconds begin at the start of the period.
+if the length is given in seconds, the first batch begins at the start of the period.
 """
 
 from dataclasses import dataclass
@@ -24,22 +24,22 @@ MAX_BATCH_SECONDS = 10**10
 
 @dataclass(frozen=True, slots=True)
 class TimeBatches:
-    """Consecutive time intervals, in each of which a system is scored.
+    """Consecutive time intervals in which systems are scored.
 
     Args:
         edges: n + 1 ascending times in Unix seconds; batch i is [edges[i], edges[i + 1]).
-        seconds: Length of a batch in seconds; None for months, whose lengths differ.
+        batch_seconds: Length of a batch in seconds; None for months, whose lengths differ.
     """
 
     edges: Seconds
-    seconds: int | None
+    batch_seconds: int | None
 
     @property
     def batch_starts(self) -> Seconds:
         """Start of every batch in Unix seconds, int64[n]."""
         return self.edges[:-1]
 
-    def find_batch_indexes(self, times: Seconds) -> Seconds:
+    def find_batch_indexes(self, times: Seconds) -> npt.NDArray[np.int64]:
         """Return the batch index of every time; -1 before the first batch, n after the last."""
         return np.searchsorted(self.edges, times, side="right").astype(np.int64) - 1
 
@@ -68,8 +68,8 @@ def create_time_batches(start: int, end: int, granularity: str) -> TimeBatches:
     count = -((first - end) // seconds)
     if count > MAX_BATCHES:
         raise UsageError(
-            f"expected at most {MAX_BATCHES} batches, found {count} of {seconds} s in the period "
-            f"[{start}, {end}); choose longer batches or a shorter period"
+            f"expected at most {MAX_BATCHES} batches, found {count} of {seconds} s each in the "
+            f"period [{start}, {end}); choose longer batches or a shorter period"
         )
     return TimeBatches(first + seconds * np.arange(count + 1, dtype=np.int64), seconds)
 
@@ -93,7 +93,7 @@ def batch_length_in_seconds(granularity: str) -> int | None:
 
 
 def _month_edges(start: int, end: int) -> Seconds:
-    """Return the start of each month that overlaps a period, and of the month after the last."""
+    """Return the start of each month that overlaps a period, and the end of the last month."""
     first = np.datetime64(start, "s").astype("datetime64[M]")
     last = np.datetime64(end - 1, "s").astype("datetime64[M]")
     return np.arange(first, last + 2).astype("datetime64[s]").astype(np.int64)

@@ -31,8 +31,8 @@ def compare_rankings(
 ) -> pl.DataFrame:
     """Compare rankings of systems by F1 and by the end points of trends in F_pr and F_pra.
 
-    Each system is ranked by its best cut-off, as in the track. F1 is the harmonic mean of
-    precision and recall over the whole period.
+    Each system is represented by its score at its best cut-off, as in the track. F1 is the harmonic
+    mean of precision and recall over the whole period.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
@@ -71,20 +71,21 @@ def compare_granularities(
     parameters: FilteringTrendParameters | None = None,
     granularities: Sequence[str] = GRANULARITIES,
 ) -> pl.DataFrame:
-    """Compare the slopes of trends at the first granularity with the slopes at every other one.
+    """Compare the slopes of trends at the first granularity with those at each other granularity.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
         runs: One run file per system.
         parameters: Parameters of the evaluation and of the trends; `measure` and
             `granularity` are ignored.
-        granularities: At least two of `hour`, `day`, `week`, `month` or a number of seconds.
+        granularities: At least two granularities, each `hour`, `day`, `week`, `month` or a number
+            of seconds.
 
     Returns:
         One row per measure and granularity after the first: granularity, measure, trends (number
-        of combinations of system and cut-off with both slopes), and mean, std (sample standard
-        deviation), min and max of the slope at the first granularity minus the slope at the
-        granularity of the row.
+        of (system, cut-off) pairs with a slope at both granularities), and the mean, std (sample
+        standard deviation), min and max of the difference, which is the slope at the first
+        granularity minus the slope at the granularity of the row.
 
     Raises:
         FormatError: a line is malformed.
@@ -120,8 +121,8 @@ def compare_granularities(
             max=value.max(),
         )
         .sort(
-            pl.col("granularity").replace_strict(_positions_by_name(granularities)),
-            pl.col("measure").replace_strict(_positions_by_name(MEASURES)),
+            pl.col("granularity").replace_strict(_indexes_by_name(granularities)),
+            pl.col("measure").replace_strict(_indexes_by_name(MEASURES)),
         )
     )
 
@@ -137,14 +138,14 @@ def check_trend_assumptions(
 
     Trends whose scores are all 0 are ignored. An assumption is satisfied if its test
     (Anderson-Darling for normality, two-sided Durbin-Watson for independence) is defined and does
-    not reject the assumption.
+    not reject it.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
         runs: One run file per system.
         parameters: Parameters of the evaluation and of the trends; `measure` and
             `granularity` are ignored.
-        granularities: `hour`, `day`, `week`, `month` or a number of seconds.
+        granularities: Batch lengths, each `hour`, `day`, `week`, `month` or a number of seconds.
         significance_level: Significance level of both tests, between 0 and 1.
 
     Returns:
@@ -195,6 +196,6 @@ def _fit_trends_of_all_measures(
     return pl.concat(frames)
 
 
-def _positions_by_name(names: Sequence[str]) -> dict[str, int]:
-    """Map each name to its position in the sequence, for use as a sort key."""
+def _indexes_by_name(names: Sequence[str]) -> dict[str, int]:
+    """Map each name to its index in the sequence, for use as a sort key."""
     return {name: index for index, name in enumerate(names)}

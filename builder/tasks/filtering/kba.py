@@ -6,7 +6,7 @@ Files are plain text or gzip, with one assertion per line in 6 to 12 whitespace-
 
 `stream_id` is `<Unix seconds>-<document hash>`, confidence is in (0, 1000], rating is -1 garbage,
 0 neutral, 1 useful or 2 vital ("central"). Lines starting with `#` are comments. Truth files have
-the same format, with one line per assessor and pair of document and target.
+the same format, with one line per assessor and (document, target) pair.
 
 Ratings of several assessors and repeated assertions of a run are merged into one row per
 (document, target) pair, by the rules of the official scorer.
@@ -35,7 +35,7 @@ class FilteringTruth:
     Args:
         pairs: One row per pair, sorted: document, target, time (Unix seconds), relevant,
             text_bytes (length of the visible text; null if the file has no twelfth field).
-        lines: Number of judged lines in the file.
+        lines: Number of assertions in the file.
     """
 
     pairs: pl.DataFrame
@@ -50,7 +50,7 @@ class FilteringRun:
         system: Name of the system: the file name without extension.
         pairs: One row per pair, sorted: document, target, time (Unix seconds), confidence.
         lines: Number of assertions in the file.
-        below_rating: Number of assertions ignored because of their low rating.
+        below_rating: Number of assertions ignored because their rating is below the minimum.
         repeated: Number of assertions ignored because another assertion about the same pair is at
             least as confident.
     """
@@ -62,37 +62,37 @@ class FilteringRun:
     repeated: int
 
 
-def read_truth(path: Path, relevance: int = 2, assessors: Assessors = "all") -> FilteringTruth:
+def read_truth(path: Path, min_rating: int = 2, assessors: Assessors = "all") -> FilteringTruth:
     """Read a truth file and merge the ratings of several assessors.
 
     Args:
         path: Truth file in KBA format.
-        relevance: Minimum rating of a relevant document.
+        min_rating: Minimum rating of a relevant document.
         assessors: `all` if all assessors of a pair must rate it as relevant, `any` if one suffices.
 
     Raises:
         FormatError: a line is malformed.
     """
     rows = _read_assertions(path)
-    vote = pl.col("rating") >= relevance
+    vote = pl.col("rating") >= min_rating
     relevant = vote.all() if assessors == "all" else vote.any()
     first = pl.col("time", "text_bytes").first()
     pairs = rows.group_by("document", "target").agg(first, relevant=relevant)
     return FilteringTruth(pairs.sort("document", "target"), rows.height)
 
 
-def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:
-    """Read a run file, and keep the highest confidence for each pair of a document and a target.
+def read_filtering_run(path: Path, min_rating: int = 2) -> FilteringRun:
+    """Read a run file, and keep the highest confidence of each (document, target) pair.
 
     Args:
         path: Run file in KBA format.
-        relevance: Minimum rating; assertions with a lower rating are ignored.
+        min_rating: Minimum rating; assertions with a lower rating are ignored.
 
     Raises:
         FormatError: a line is malformed.
     """
     rows = _read_assertions(path)
-    asserted = rows.filter(pl.col("rating") >= relevance)
+    asserted = rows.filter(pl.col("rating") >= min_rating)
     pairs = asserted.group_by("document", "target").agg(
         pl.col("time").first(), pl.col("confidence").max()
     )
@@ -106,7 +106,7 @@ def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:
 
 
 def system_name(path: Path) -> str:
-    """Return the system name of a run file: its name without `.gz`, `.txt`, `.tsv` or `.run`."""
+    """Return the name of a run file without the extensions `.gz`, `.txt`, `.tsv` and `.run`."""
     name = to_valid_unicode(path.name).removesuffix(".gz")
     return Path(name).stem if Path(name).suffix in {".txt", ".tsv", ".run"} else name
 

@@ -1,13 +1,13 @@
 """Averages computed by the official scorer of TREC KBA (cumulative citation recommendation).
 
 Computes precision, recall, F and scaled utility per confidence cut-off, averaged over target
-entities (macro) or over (document, target) pairs (micro), and their maxima over the cut-offs.
+entities (macro) or over (document, target) pairs (micro), and the best averages over all cut-offs.
 
 Unlike the measures of Kenter et al. (2015), these are computed over the whole period. Unjudged
 pairs, and targets with too few relevant documents, are ignored. A document is returned if its
 confidence, rounded down, is above the cut-off. Precision is 0 if no document is returned. Macro F
 is the harmonic mean of macro precision and macro recall. Utility is 2 TP - FP divided by its
-maximum, limited to at least -0.5 and scaled from [-0.5, 1] to [0, 1] (Robertson and Soboroff 2002).
+maximum, clipped to [-0.5, 1] and rescaled to [0, 1] (Robertson and Soboroff 2002).
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def official_averages(
     cutoffs = range(0, int(MAX_CONFIDENCE) - 1, parameters.cutoff_step)
     rows = [
         {"system": run.system, "cutoff": cutoff}
-        | _average_targets(_count_pairs(returned, positives, cutoff))
+        | _average_over_targets(_count_pairs_per_target(returned, positives, cutoff))
         for run in sorted(runs, key=lambda run: run.system)
         for returned in [run.pairs.join(judged, on=["document", "target"])]
         for cutoff in cutoffs
@@ -81,7 +81,7 @@ def best_official_averages(averages: pl.DataFrame) -> pl.DataFrame:
     return maxima.sort("macro_f", "system", descending=[True, False])
 
 
-def _count_pairs(
+def _count_pairs_per_target(
     returned_pairs: pl.DataFrame, positive_counts: pl.DataFrame, cutoff: int
 ) -> pl.DataFrame:
     """Count the true positives, false positives and false negatives of each target."""
@@ -93,7 +93,7 @@ def _count_pairs(
     return numbers.select("target", "tp", "fp", fn=pl.col("positives") - pl.col("tp"))
 
 
-def _average_targets(counts_per_target: pl.DataFrame) -> dict[str, float]:
+def _average_over_targets(counts_per_target: pl.DataFrame) -> dict[str, float]:
     """Return the number of targets and the macro and micro averages, by column name."""
     targets = [
         _compute_measures(*row) for row in counts_per_target.select("tp", "fp", "fn").iter_rows()

@@ -24,8 +24,8 @@ class FilteringParameters:
         start: Start of the period in Unix seconds; None: time of the first document.
         end: End of the period in Unix seconds, exclusive; None: after the last document.
         cutoffs: Confidence cut-offs; each is scored separately.
-        cutoff_rule: Whether documents count as returned if their confidence is at or above the
-            cut-off, or only if it is above (as in the KBA scorer).
+        cutoff_rule: Whether a document is returned if its confidence is at or above the cut-off, or
+            only if it is above the cut-off (as in the KBA scorer).
         min_positives: Minimum number of relevant documents per target, for official averages.
         min_text_bytes: Minimum length in bytes of the visible text of a judged document, for
             official averages; ignored if the truth file has no lengths (field 12).
@@ -58,7 +58,7 @@ class FilteringParameters:
         require_one_of("cutoff_rule", self.cutoff_rule, ("at_or_above", "above"))
         require(0 < self.zeta < math.inf, "a finite zeta above 0", self.zeta)
         require(bool(self.cutoffs), "at least one cut-off", self.cutoffs)
-        require(not any(map(math.isnan, self.cutoffs)), "cut-offs that are numbers", self.cutoffs)
+        require(not any(map(math.isnan, self.cutoffs)), "cut-offs other than NaN", self.cutoffs)
         require(self.min_positives >= 0, "min_positives of at least 0", self.min_positives)
         require(1 <= self.cutoff_step < 999, "a cutoff_step from 1 to 998", self.cutoff_step)
         batch_length_in_seconds(self.granularity)

@@ -45,14 +45,14 @@ class FilteringResult:
     """Scores of filtering runs, per time batch and over the whole period.
 
     Args:
-        batches: One row per system, cut-off and batch (`BATCH_SCHEMA`); `batch` is the first
-            second of the batch in Unix time, `documents` the number of documents returned or
-            relevant (the weight of the batch); tp, fp and fn count (document, target) pairs.
+        batches: One row per system, cut-off and batch (`BATCH_SCHEMA`); `batch` is the
+            start of the batch in Unix seconds; `documents`, the number of returned or relevant
+            documents, is the weight of the batch; tp, fp and fn count (document, target) pairs.
         whole: Scores over the whole period as a single batch (`BATCH_SCHEMA`).
         official: Maxima of the official averages per system (`OFFICIAL_BEST_SCHEMA`).
         official_cutoffs: Official averages per system and cut-off (`OFFICIAL_SCHEMA`).
-        runs: One row per system, with the number of lines, of ignored lines by reason, and of
-            evaluated pairs.
+        runs: One row per system: numbers of lines, of ignored lines by reason, and of evaluated
+            pairs.
         max_confidences: Highest confidence of each system; None if it returns no document.
         time_batches: Time batches of the rows in `batches`.
         parameters: Parameters of the evaluation.
@@ -85,13 +85,13 @@ def evaluate_filtering(
     parameters = parameters or FilteringParameters()
     judged = read_truth(truth, parameters.relevance, parameters.assessors)
     systems = [read_filtering_run(path, parameters.relevance) for path in runs]
-    return score_filtering(judged, systems, parameters)
+    return score_filtering_runs(judged, systems, parameters)
 
 
-def score_filtering(
+def score_filtering_runs(
     truth: FilteringTruth, runs: Sequence[FilteringRun], parameters: FilteringParameters
 ) -> FilteringResult:
-    """Score filtering runs that have been read, with the same time batches for all systems.
+    """Score filtering runs that are already in memory, with the same time batches for all systems.
 
     Args:
         truth: Judged pairs.
@@ -100,9 +100,7 @@ def score_filtering(
     """
     names = [run.system for run in runs]
     if not names or len(set(names)) < len(names):
-        raise UsageError(
-            f"expected at least one run, and run files with distinct names; found {names}"
-        )
+        raise UsageError(f"expected one or more run files with distinct names, found {names}")
     start, end = _find_period([truth.pairs, *(run.pairs for run in runs)], parameters)
     grid = create_time_batches(start, end, parameters.granularity)
     whole = TimeBatches(grid.edges[[0, -1]], None)
@@ -139,13 +137,13 @@ def _find_period(
 
 @dataclass(frozen=True, slots=True)
 class _MatchedRun:
-    """(document, target) pairs that a system returned, and pairs that are relevant.
+    """Pairs (document, target) that a system returned, and pairs that are relevant.
 
     Args:
         system: Name of the system.
         returned: Returned pairs: document, target, time, confidence, hit (whether relevant).
         relevant: Relevant pairs: document, target, time.
-        counts: Numbers of lines, of ignored lines by reason, and of pairs evaluated.
+        counts: Numbers of lines, of ignored lines by reason, and of evaluated pairs.
     """
 
     system: str
@@ -161,7 +159,7 @@ class _MatchedRun:
         period: tuple[int, int],
         parameters: FilteringParameters,
     ) -> "_MatchedRun":
-        """Match the pairs that a run returned within a period with the judged pairs."""
+        """Join the pairs that a run returned in a period with their judgements."""
         inside = pl.col("time").is_between(*period, closed="left")
         pairs = run.pairs.filter(inside)
         judged = truth.pairs.select("document", "target", "relevant")
@@ -190,14 +188,14 @@ def _score_runs(
 ) -> pl.DataFrame:
     """Score every system at every confidence cut-off, in every time batch."""
     frames = [
-        _score_cutoff(run, cutoff, batches, parameters)
+        _score_run_at_cutoff(run, cutoff, batches, parameters)
         for run in runs
         for cutoff in sorted(set(parameters.cutoffs))
     ]
     return pl.concat(frames).sort("system", "cutoff", "batch")
 
 
-def _score_cutoff(
+def _score_run_at_cutoff(
     run: _MatchedRun, cutoff: float, batches: TimeBatches, parameters: FilteringParameters
 ) -> pl.DataFrame:
     """Score a system at one confidence cut-off in every batch."""
@@ -207,7 +205,7 @@ def _score_cutoff(
     relevant = _add_batch_index(run.relevant, batches)
     documents = _count_documents(returned, relevant, batches)
     rows = _compute_measures_per_batch(
-        _count_pairs(returned, relevant), len(batches.batch_starts), parameters
+        _count_pairs_per_target(returned, relevant), len(batches.batch_starts), parameters
     )
     return pl.DataFrame(
         {
@@ -237,7 +235,9 @@ def _count_documents(
     return np.bincount(indexes, minlength=len(batches.batch_starts)).astype(np.int64)
 
 
-def _count_pairs(returned_pairs: pl.DataFrame, relevant_pairs: pl.DataFrame) -> pl.DataFrame:
+def _count_pairs_per_target(
+    returned_pairs: pl.DataFrame, relevant_pairs: pl.DataFrame
+) -> pl.DataFrame:
     """Count true positives, false positives and relevant documents per batch and target."""
     keys = ["batch_index", "target"]
     hit = pl.col("hit")

@@ -71,7 +71,7 @@ def evaluate_filtering_trends(
 def fit_trends(
     result: FilteringResult, measure: str, residuals: ResidualKind = "raw"
 ) -> TrendReport:
-    """Fit a trend over time to the scores of each run in one measure, per confidence cut-off.
+    """Fit a trend over time to the scores of each system at each cut-off, for one measure.
 
     Args:
         result: Scores of filtering runs.
@@ -87,7 +87,7 @@ def fit_trends(
         _share_of_total_expr("documents").over("system", "cutoff").alias("weight"),
     )
     return trend_report(
-        scores, ["system", "measure", "cutoff"], residuals, result.time_batches.seconds
+        scores, ["system", "measure", "cutoff"], residuals, result.time_batches.batch_seconds
     )
 
 

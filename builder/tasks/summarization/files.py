@@ -11,8 +11,8 @@ compressed.
     events    event  start  end
 
 The id of an update is `<document>-<sentence>`. The prefix of an event id, such as `TS14.`, is
-optional. Lengths in characters are validated but not used; words are counted in the texts. Pooled
-updates and matches are read by `pool`.
+optional. Lengths in characters are validated but not used; words are counted in the
+texts. Pooled updates and matches are read by `pool`.
 """
 
 import re
@@ -34,7 +34,7 @@ _CONFIDENCE = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf)", re.ASCII |
 
 @dataclass(frozen=True, slots=True)
 class JudgedNugget:
-    """Nugget (fact) about an event, extracted by assessors.
+    """Nugget: a fact about an event, extracted by assessors.
 
     Args:
         time: Time in Unix seconds.
@@ -185,9 +185,7 @@ def read_nuggets(path: Path) -> dict[str, Event]:
             row.join_fields(5),
         )
         if name in nuggets:
-            raise row.create_format_error(
-                "a nugget id that did not occur before in its event", name
-            )
+            raise row.create_format_error("a nugget id that is unique in its event", name)
         if importance < 0 or row.parse_integer(4, "length") < 0:
             raise row.create_format_error(
                 "an importance and a length of at least 0", row.fields[3:5]
@@ -253,7 +251,7 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
         interval = (row.parse_integer(1, "start"), row.parse_integer(2, "end"))
         if name in intervals or interval[0] >= interval[1]:
             raise row.create_format_error(
-                "a new event id, and an end after the start", row.fields[:3]
+                "a unique event id, and an end after the start", row.fields[:3]
             )
         intervals[name] = interval
     return intervals

@@ -84,19 +84,21 @@ def binary_relevance(importance: float) -> float:
     return 1.0 if importance > 0 else 0.0
 
 
-def latency_discount(nugget_time: int, update_time: int, step: float = LATENCY_STEP) -> float:
+def latency_discount(
+    nugget_time: int, update_time: int, latency_step: float = LATENCY_STEP
+) -> float:
     """Return the latency discount in (0, 2); it is 1 at the nugget time (Aslam et al., eq. 22).
 
     Args:
         nugget_time: Time of the nugget in Unix seconds.
         update_time: Time of the update in Unix seconds.
-        step: Latency step alpha (equation 23), in seconds; above 0.
+        latency_step: Latency step alpha (equation 23), in seconds; above 0.
 
     Raises:
-        UsageError: `step` is not above 0.
+        UsageError: the latency step is not above 0.
     """
-    require(step > 0, "a latency step above 0 s", step)
-    return 1.0 - 2.0 / math.pi * math.atan((update_time - nugget_time) / step)
+    require(latency_step > 0, "a latency step above 0 s", latency_step)
+    return 1.0 - 2.0 / math.pi * math.atan((update_time - nugget_time) / latency_step)
 
 
 def updates_before(updates: Sequence[MatchedUpdate], time: float) -> list[MatchedUpdate]:
@@ -107,7 +109,7 @@ def updates_before(updates: Sequence[MatchedUpdate], time: float) -> list[Matche
 def earliest_matches(updates: Sequence[MatchedUpdate]) -> dict[str, int]:
     """Return the index of the earliest update that matches each nugget (Aslam et al., eq. 7).
 
-    Keys are nugget ids. Of several updates with the same time, the first in `updates` counts.
+    Keys are nugget ids. Ties in time are broken by order in `updates`.
     """
     earliest: dict[str, int] = {}
     for index in sorted(range(len(updates)), key=lambda i: updates[i].time):
@@ -142,12 +144,12 @@ class EventMeasures:
     relevance: Mapping[str, float]
     latency_step: float | None
 
-    def gain(self, update: MatchedUpdate, nugget: str) -> float:
+    def gain(self, update: MatchedUpdate, nugget_id: str) -> float:
         """Return the gain of an update for a nugget, g_F or g_L (Aslam et al., eq. 4 and 5)."""
-        relevance = self.relevance[nugget]
+        relevance = self.relevance[nugget_id]
         if self.latency_step is None:
             return relevance
-        time = self.nuggets[nugget].time
+        time = self.nuggets[nugget_id].time
         return relevance * latency_discount(time, update.time, self.latency_step)
 
     def gains(self, updates: Sequence[MatchedUpdate]) -> list[float]:
@@ -184,8 +186,8 @@ class EventMeasures:
     ) -> float | None:
         """Return the integral of comprehensiveness over time in seconds (Aslam et al., eq. 18).
 
-        Comprehensiveness is a step function of time, so the integral is an exact sum. None if no
-        nugget is relevant.
+        Comprehensiveness is a step function of time, so the integral is an exact sum. It is None if
+        no nugget is relevant.
 
         Args:
             updates: Updates pushed by a system.

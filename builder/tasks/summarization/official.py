@@ -60,8 +60,7 @@ class ScoredUpdate:
         gain: Sum of the relevance of the nuggets that are first matched by the update.
         latency_gain: Sum of relevance times latency discount of these nuggets.
         latency: Sum of the latency discounts of these nuggets.
-        verbosity: 1 + (number of words of the update that no nugget match marks) / (mean number of
-            words per nugget).
+        verbosity: 1 + (number of unmarked words in the update) / (mean number of words per nugget).
         confidence: 1 / rank of the update in the run file.
     """
 
@@ -114,10 +113,10 @@ def official_means(event_scores: pl.DataFrame) -> pl.DataFrame:
 def official_scores(
     event: Event, pushed_updates: Sequence[PushedUpdate], parameters: SummarizationParameters
 ) -> dict[str, float]:
-    """Return the official scores of a system for one event, and its number of updates, by name.
+    """Return the number of updates and the official scores of a system for one event, by column.
 
     Args:
-        event: An event with at least one nugget of importance above 0.
+        event: Event with at least one nugget of importance above 0.
         pushed_updates: Updates of the system for the event, in file order.
         parameters: Parameters, of which only `relevance`, `unpooled` and `latency_step` are used.
     """
@@ -137,17 +136,17 @@ def official_scores(
     return {"updates": len(updates)} | dict(zip(COLUMNS, plain + biased, strict=True))
 
 
-def ideal_gain(relevance: Sequence[float], n_updates: int) -> float:
+def ideal_gain(relevances: Sequence[float], n_updates: int) -> float:
     """Return the mean relevance of the `n_updates` most relevant nuggets.
 
     All nuggets are used if there are fewer, or if `n_updates` is 0.
 
     Args:
-        relevance: Relevance of every nugget; at least one.
+        relevances: Relevance of every nugget; at least one nugget.
         n_updates: Number of updates pushed.
     """
-    count = min(len(relevance), n_updates) or len(relevance)
-    return math.fsum(sorted(relevance, reverse=True)[:count]) / count
+    count = min(len(relevances), n_updates) or len(relevances)
+    return math.fsum(sorted(relevances, reverse=True)[:count]) / count
 
 
 def marked_word_indexes(text: bytes, start: int, end: int) -> range:

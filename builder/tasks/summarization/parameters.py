@@ -15,7 +15,7 @@ class SummarizationParameters:
         relevance: Relevance of a nugget. `graded`: exp(importance - maximum) (equation 19);
             `binary`: 1 if its importance is above 0 (equation 20).
         max_importance: Maximum importance in equation 19; None for the maximum of the event, as in
-            the equation. The official scorer uses 3.
+            the metrics document. The official scorer uses 3.
         zero_importance: Whether nuggets with importance 0 are kept, or dropped as in the official
             scorer.
         latency_step: Latency step alpha (equation 23), in seconds.

@@ -1,7 +1,7 @@
 """Reads pooled updates (updates shown to assessors) and their matches with nuggets.
 
-File formats are described in `files`. A match is a span of characters; every word that overlaps it
-counts as matching. An exact duplicate has the matches of its original.
+File formats are described in `files`. A match is a span of characters; every word that overlaps the
+span matches. An exact duplicate has the matches of its original.
 """
 
 import re
@@ -49,7 +49,7 @@ def count_words(text: str) -> int:
 
 
 def matching_word_indexes(update: PooledUpdate) -> dict[str, WordIndexes]:
-    """Return a mapping from nugget ids to the indexes of the matching words in an update."""
+    """Return the indexes of the words of an update that match each nugget, by nugget id."""
     spans = [match.span() for match in _WORD.finditer(update.text)]
     words: dict[str, WordIndexes] = {}
     for match in update.matches:
@@ -60,11 +60,11 @@ def matching_word_indexes(update: PooledUpdate) -> dict[str, WordIndexes]:
 
 @dataclass(slots=True)
 class _PoolReader:
-    """Reader of pooled updates and of matches, with counts of the lines ignored.
+    """Reader of pooled updates and matches, which counts ignored lines.
 
     Args:
         events: Events with nuggets, by id.
-        ignored: Number of ignored lines by reason.
+        ignored: Numbers of ignored lines by reason.
     """
 
     events: dict[str, Event]
@@ -79,7 +79,7 @@ class _PoolReader:
             name, length, text = row.fields[1], row.parse_integer(4, "length"), row.join_fields(6)
             if name in event.pool or length < 0:
                 raise row.create_format_error(
-                    "a new update id, and a length of at least 0", (name, length)
+                    "a unique update id, and a length of at least 0", (name, length)
                 )
             if length and not text.strip():
                 raise row.create_format_error("the text of the update as field 7", text)

@@ -80,11 +80,11 @@ class SummarizationReport:
             (`OFFICIAL_MEAN_SCHEMA`).
         events: One row per system, event and gain (`EVENT_SCHEMA`). `comprehensiveness_integral`
             is in seconds, and `comprehensiveness_integral_mean` is divided by the length of the
-            event; they are null if there is no events file.
+            event; both are null if there is no events file.
         taus: One row per system, event, gain and tau (`TAU_SCHEMA`).
         means: One row per system and gain: number of events, and the mean of every score over the
-            events for which it is defined (`MEAN_SCHEMA`). Systems score 0 for events without
-            updates.
+            events for which it is defined (`MEAN_SCHEMA`). A system without updates for an event
+            scores 0 for the event.
         tau_means: One row per system, gain and tau: mean scores over the events with a known start
             (`TAU_MEAN_SCHEMA`).
         ignored: Number of ignored lines by reason: reason, lines.
@@ -157,7 +157,7 @@ def score_summaries(
     parameters: SummarizationParameters,
     ignored: Mapping[str, int] | None = None,
 ) -> SummarizationReport:
-    """Score temporal summaries that have been read.
+    """Score temporal summaries that are already in memory.
 
     Args:
         events: Events by id.
@@ -197,8 +197,8 @@ def _iter_summaries(
 ) -> Iterator[tuple[dict[str, str], EventMeasures, list[MatchedUpdate]]]:
     """Yield the key, measures and updates for every combination of system, event and gain.
 
-    Events without nuggets are skipped. Their updates and all unpooled updates are counted in
-    `ignored`.
+    Events without nuggets are skipped. The updates for these events, and all unpooled updates, are
+    counted in `ignored`.
     """
     nuggets = {name: _select_nuggets(event, parameters) for name, event in sorted(events.items())}
     for system, pushed in sorted(systems.items()):
@@ -257,7 +257,7 @@ def _match_updates(
 def _create_event_measures(
     nuggets: Mapping[str, Nugget], gain: str, parameters: SummarizationParameters
 ) -> EventMeasures:
-    """Return the measures of an event with discount-free or latency-discounted gain."""
+    """Create the measures of an event, with discount-free or latency-discounted gain."""
     max_importance = parameters.max_importance
     if max_importance is None:
         max_importance = max(nugget.importance for nugget in nuggets.values())

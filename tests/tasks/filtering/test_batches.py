@@ -24,7 +24,7 @@ def dates(batches):
 def test_days_follow_the_calendar():
     batches = create_time_batches(seconds(2022, 6, 1, 22), seconds(2022, 6, 3, 1), "day")
     assert dates(batches) == ["2022-06-01 00", "2022-06-02 00", "2022-06-03 00", "2022-06-04 00"]
-    assert batches.seconds == 86_400
+    assert batches.batch_seconds == 86_400
 
 
 def test_a_period_that_ends_at_midnight_needs_no_further_day():
@@ -41,7 +41,7 @@ def test_months_differ_in_length():
     batches = create_time_batches(seconds(2022, 1, 31), seconds(2022, 3, 1, 1), "month")
     expected = ["2022-01-01 00", "2022-02-01 00", "2022-03-01 00", "2022-04-01 00"]
     assert dates(batches) == expected
-    assert batches.seconds is None
+    assert batches.batch_seconds is None
 
 
 def test_a_period_that_ends_with_a_month_needs_no_further_month():

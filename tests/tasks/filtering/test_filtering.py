@@ -141,9 +141,9 @@ def test_relevance_cutoff_and_disagreeing_assessors(tmp_path):
 
     assert relevant() == [False, False]
     assert relevant(assessors="any") == [True, False]
-    assert relevant(relevance=1) == [True, False]
-    assert relevant(relevance=1, assessors="any") == [True, True]
-    assert relevant(relevance=0) == [True, True]
+    assert relevant(min_rating=1) == [True, False]
+    assert relevant(min_rating=1, assessors="any") == [True, True]
+    assert relevant(min_rating=0) == [True, True]
 
 
 def test_the_most_confident_assertion_of_a_pair_counts(tmp_path):

@@ -8,10 +8,7 @@ from builder.tasks.filtering.score import evaluate_filtering
 from tests.cli.test_cli import run
 from tests.tasks.filtering.assertions import START, line, write
 
-SILENT = (
-    "{}: the run returns no document: found {} lines, of which {} are ignored because of their "
-    "rating"
-)
+SILENT = "{}: the run returns no document: found {} lines, of which {} have a rating below 2"
 UNJUDGED = (
     "other: none of the returned documents is judged for its target; check that the run and the "
     "truth file use the same stream ids and targets"
@@ -44,8 +41,8 @@ def test_a_truth_without_relevant_documents(tmp_path, truth, capsys):
     assert run("filtering", useful, found) == 0
     assert capsys.readouterr().err == (
         "warning: no document of the truth file is relevant, so precision and recall are "
-        "undefined: expected ratings of 2 or more by all of its assessors; see --relevance and "
-        "--assessors\n"
+        "undefined; a document is relevant if all of its assessors rate it 2 or higher: see "
+        "--relevance and --assessors\n"
     )
     assert run("filtering", useful, found, "--relevance", "1") == 0
     assert capsys.readouterr().err == ""
@@ -58,8 +55,8 @@ def test_confidences_that_are_probabilities(tmp_path, truth):
         for name, values in confidences.items()
     ]
     low = (
-        "low: all confidences are at most 1, but their scale ends at 1000; multiply probabilities "
-        "by 1000"
+        "low: all confidences are at most 1, but KBA confidences range up to 1000; multiply "
+        "probabilities by 1000"
     )
     expected = [low, SILENT.format("none", 0, 0)]
     assert list(mismatch_warnings(evaluate_filtering(truth, runs))) == expected
