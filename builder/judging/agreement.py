@@ -75,65 +75,65 @@ def measure_agreement(
 
     Args:
         judgements: Rows with the schema `Judgements`.
-        qrels: Rows with the schema `Qrels`, whose `click_grade` is compared; None for no comparison
-            with click grades.
+        qrels: Rows with the schema `Qrels`, whose `click_grade` is compared with the majority vote;
+            None to omit this comparison.
     """
     rows = judgements.select(*PAIR, "assessor", "grade").collect()
-    counts = _rating_counts(rows)
+    counts = _count_assessors_per_grade(rows)
     return AgreementReport(
-        assessors=tuple(_assessor_agreement(rows)),
+        assessors=tuple(_compare_assessors(rows)),
         alpha_nominal=krippendorff_alpha(counts, metric="nominal"),
         alpha_ordinal=krippendorff_alpha(counts, metric="ordinal"),
         units=int((counts.sum(axis=0) >= 2).sum()),
-        clicks=None if qrels is None else _click_agreement(rows, qrels),
+        clicks=None if qrels is None else _compare_with_clicks(rows, qrels),
     )
 
 
-def _confusion_matrix(first: Integers, second: Integers) -> Integers:
+def _confusion_matrix(first_grades: Integers, second_grades: Integers) -> Integers:
     """Return the numbers of pairs by first grade (row) and second grade (column), as int64."""
-    size = int(max([*GRADES, *first.tolist(), *second.tolist()])) + 1
-    cells = np.bincount(first * size + second, minlength=size * size)
+    size = int(max([*GRADES, *first_grades.tolist(), *second_grades.tolist()])) + 1
+    cells = np.bincount(first_grades * size + second_grades, minlength=size * size)
     return cells.reshape(size, size).astype(np.int64)
 
 
-def _rating_counts(rows: pl.DataFrame) -> Floats:
+def _count_assessors_per_grade(judgements: pl.DataFrame) -> Floats:
     """Return the number of assessors who gave each grade to each pair, float64[grades, pairs]."""
-    grades, grade = np.unique(rows["grade"].to_numpy(), return_inverse=True)
-    pairs = rows.select(PAIR).unique().sort(PAIR).with_row_index("column")
-    column = rows.join(pairs, on=PAIR, how="left", maintain_order="left")["column"].to_numpy()
+    grades, grade = np.unique(judgements["grade"].to_numpy(), return_inverse=True)
+    pairs = judgements.select(PAIR).unique().sort(PAIR).with_row_index("column")
+    column = judgements.join(pairs, on=PAIR, how="left", maintain_order="left")["column"].to_numpy()
     counts = np.zeros((len(grades), pairs.height))
     np.add.at(counts, (grade, column), 1.0)
     return counts
 
 
-def _assessor_agreement(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
-    """Yield the agreement of any two assessors with judged query-document pairs in common."""
-    for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
-        sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
+def _compare_assessors(judgements: pl.DataFrame) -> Iterator[PairwiseAgreement]:
+    """Yield the agreement of every two assessors who judged some query-document pairs in common."""
+    for first, second in combinations(judgements["assessor"].unique().sort().to_list(), 2):
+        sides = [judgements.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")
         if both.height:
-            yield _pairwise_agreement(first, second, both["grade"], both["grade_other"])
+            yield _measure_pairwise_agreement(first, second, both["grade"], both["grade_other"])
 
 
-def _click_agreement(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
+def _compare_with_clicks(judgements: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
     """Return the agreement of majority votes with click grades; None if no pair has both grades."""
     by_clicks = qrels.filter(pl.col("click_grade").is_not_null()).select(*PAIR, "click_grade")
-    both = majority_vote(rows.lazy()).join(by_clicks, on=PAIR).collect()
+    both = majority_vote(judgements.lazy()).join(by_clicks, on=PAIR).collect()
     if not both.height:
         return None
-    return _pairwise_agreement("manual", "click", both["manual_grade"], both["click_grade"])
+    return _measure_pairwise_agreement("manual", "click", both["manual_grade"], both["click_grade"])
 
 
-def _pairwise_agreement(
-    first: str, second: str, first_grades: pl.Series, second_grades: pl.Series
+def _measure_pairwise_agreement(
+    first_source: str, second_source: str, first_grades: pl.Series, second_grades: pl.Series
 ) -> PairwiseAgreement:
-    """Return the agreement statistics of two series of grades for the same pairs."""
+    """Return the agreement of two series of grades for the same query-document pairs."""
     series = (first_grades, second_grades)
     left, right = (np.asarray(values.to_numpy(), dtype=np.int64) for values in series)
     table = _confusion_matrix(left, right).tolist()
     return PairwiseAgreement(
-        first,
-        second,
+        first_source,
+        second_source,
         pairs=len(left),
         same=int((left == right).sum()),
         kappa=cohen_kappa(table),

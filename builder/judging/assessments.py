@@ -3,8 +3,8 @@
 A sheet is a tab-separated file with a header. The columns `query_id`, `doc_id`, `assessor` and
 `grade` are read; all other columns are ignored. A byte order mark, quotes and CRLF line endings, as
 written by spreadsheet programs, are accepted. A quoted cell may contain line breaks or tabs, but
-not both, since it would then contain other rows. An empty grade marks a pair that is not judged
-yet.
+not both: a cell with both is taken for rows swallowed by a stray quote. An empty grade marks a pair
+that is not judged yet.
 """
 
 import csv
@@ -73,7 +73,7 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
 
 
 def check_assessor_name(name: str) -> None:
-    """Raise a UsageError if an assessor name is invalid."""
+    """Raise a UsageError if the name of an assessor is invalid."""
     if re.fullmatch(ASSESSOR_PATTERN, name) is None:
         raise UsageError(f"assessor: expected {PATTERNS['assessor'][1]}, found {name!r}")
 
@@ -119,7 +119,7 @@ def _read_parquet(source: Source) -> pl.DataFrame:
     """Read and validate a Parquet table of judgements."""
     try:
         frame = parquet.read_with_row_limit(source.path).select(COLUMNS)
-        _check_whole_grades(source, frame["grade"])
+        _require_integer_grades(source, frame["grade"])
         judgements = frame.cast(Judgements.dtypes())  # type: ignore[arg-type]
         return Judgements.validate(judgements, cast=True).select(COLUMNS)
     except pl.exceptions.PolarsError as error:
@@ -130,11 +130,11 @@ def _read_parquet(source: Source) -> pl.DataFrame:
         raise
 
 
-def _check_whole_grades(source: Source, grades: pl.Series) -> None:
-    """Raise a FormatError if a conversion to integers would change grades."""
+def _require_integer_grades(source: Source, grades: pl.Series) -> None:
+    """Raise a FormatError if grades are Boolean or have fractions, which a cast would change."""
     if grades.dtype == pl.Boolean:
         raise FormatError(
-            "grade: expected the numbers 0, 1 and 2, found a Boolean column; convert it to grades",
+            "grade: expected the numbers 0, 1 and 2, found a Boolean column; cast it to integers",
             source.name,
         )
     if grades.dtype.is_float() or grades.dtype.is_decimal():
@@ -142,8 +142,8 @@ def _check_whole_grades(source: Source, grades: pl.Series) -> None:
         if fractions.len():
             raise FormatError(
                 f"grade: expected 0, 1 or 2 in every row, found {fractions[0]} "
-                f"({fractions.len():,} such rows in total); give the grade of each assessor in a "
-                "row of its own instead of means",
+                f"({fractions.len():,} such rows in total); write one row per "
+                "assessor instead of mean grades",
                 source.name,
             )
 
@@ -170,8 +170,8 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
             _check_header(source, names)
             line = reader.line_num + 1
             for cells in reader:
-                if _contains_other_rows(cells, len(names)):
-                    raise csv.Error("a cell contains other rows")
+                if _has_swallowed_rows(cells, len(names)):
+                    raise csv.Error("a cell contains the rows up to the next quote")
                 if cells:
                     row = dict(zip(names, cells, strict=False))
                     _check_row(source, reader.line_num, row)
@@ -190,10 +190,10 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
             ) from None
 
 
-def _contains_other_rows(cells: Sequence[str], columns: int) -> bool:
-    """Whether a cell begins with a stray quote and contains the rows up to the next quote."""
+def _has_swallowed_rows(cells: Sequence[str], n_columns: int) -> bool:
+    """Return whether a cell with a stray quote contains the rows up to the next quote."""
     with_line_breaks = [cell for cell in cells if "\n" in cell or "\r" in cell]
-    has_too_many_cells = len(cells) > columns
+    has_too_many_cells = len(cells) > n_columns
     return any(has_too_many_cells or "\t" in cell for cell in with_line_breaks)
 
 

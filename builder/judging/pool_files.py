@@ -20,7 +20,7 @@ class PoolReport:
 
     Args:
         pool: Pooled pairs and number of excluded pairs.
-        files: Paths of the files written, beginning with the pool.
+        files: Paths of the files written; the pool is first.
     """
 
     pool: Pool
@@ -39,7 +39,7 @@ def pool_runs(
     judgements: pl.LazyFrame | None = None,
     snapshot: Path | None = None,
 ) -> PoolReport:
-    """Draw a pool, and write it together with a judging sheet and web page for each assessor.
+    """Draw a pool, and write it with a judging sheet and a judging web page for each assessor.
 
     Args:
         runs: Run files in TREC format.

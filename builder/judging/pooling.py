@@ -3,8 +3,8 @@
 A pair is assigned to a stratum by its best rank over all runs. A depth-k pool takes the top k of
 every run (Sparck Jones & van Rijsbergen 1975). LongEval's stratified pool takes all of ranks 1-5,
 half of ranks 6-10 and a quarter of ranks 11-30. Pairs are sampled by a keyed hash of query and
-document: a seed selects the same pairs regardless of which other queries and runs are pooled, and
-the sample of a larger share contains the sample of a smaller share.
+document: a seed selects the same pairs whichever other queries and runs are pooled, and a sample at
+a higher rate contains every sample at a lower rate.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ from schemas import PooledPairs
 
 @dataclass(frozen=True)
 class Stratum:
-    """Range of ranks, and the fraction of the query-document pairs in it to judge.
+    """Range of ranks, and the fraction of its query-document pairs to be judged.
 
     Args:
         first: First rank.
         last: Last rank, inclusive.
-        share: Fraction of the pairs to judge, in (0, 1].
+        share: Fraction of the pairs to be judged (sampling rate), in (0, 1].
     """
 
     first: int
@@ -36,7 +36,7 @@ class Stratum:
 
     @property
     def name(self) -> str:
-        """Ranks of the stratum as text, such as `6-10`."""
+        """Name of the stratum: its range of ranks, such as `6-10`."""
         return f"{self.first}-{self.last}"
 
 
@@ -58,14 +58,15 @@ def depth_strata(k: int) -> tuple[Stratum, ...]:
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool of query-document pairs to judge, and the numbers of pairs excluded from it.
+    """Pool of query-document pairs to be judged, with the numbers of excluded pairs.
 
     Args:
         pairs: Rows with the schema `PooledPairs`, in its sort order.
         eligible: Number of distinct pairs within the strata, before sampling.
-        unknown_queries: Number of pairs excluded because the snapshot lacks their query.
-        unknown_documents: Number of pairs excluded because the snapshot lacks their document.
-        judged: Number of pairs excluded because they are already judged.
+        unknown_queries: Number of pairs excluded because the query is missing from the snapshot.
+        unknown_documents: Number of pairs excluded because the document is missing from the
+            snapshot.
+        judged: Number of pairs excluded because they have already been judged.
     """
 
     pairs: pl.DataFrame
@@ -138,7 +139,8 @@ def _check_inputs(runs: Sequence[Path], strata: Sequence[Stratum]) -> None:
     if not ranks or not fits or not apart:
         raise UsageError(
             "strata: expected ranges of ranks that start at 1 or later and do not overlap, with "
-            "shares in (0, 1], found " + ", ".join(f"{s.name} at {s.share:g}" for s in strata)
+            "sampling rates in (0, 1], found "
+            + ", ".join(f"{s.name} at {s.share:g}" for s in strata)
         )
 
 

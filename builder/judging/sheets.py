@@ -121,10 +121,10 @@ def _write_judging_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
 def _escape_json(data: str) -> Markup:
     """Escape `<`, `>`, `&` and line separators in JSON, to embed it in a script element."""
     escaped = re.sub(r"[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", data)
-    return Markup(escaped)  # noqa: S704 - no character of it can end the element
+    return Markup(escaped)  # noqa: S704 - no character can close the element
 
 
 def _pool_id(rows: pl.DataFrame) -> str:
-    """Return a hash of the pairs, the key under which the browser stores the judgements."""
+    """Return a hash of the pairs, which the browser uses as storage key of the judgements."""
     lines = [f"{query} {doc}" for query, doc in rows.select(PAIR).rows()]
     return f"{key64('|'.join(lines)):016x}"

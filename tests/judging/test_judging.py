@@ -262,8 +262,8 @@ def test_sheets_have_one_line_per_pair_and_no_formula(tmp_path: Path) -> None:
             ),
             (
                 "line 4: expected a closing quote in every cell that begins with a quote: a cell "
-                "contains other rows; remove the quotes, or save the sheet with a spreadsheet "
-                "program"
+                "contains the rows up to the next quote; remove the quotes, or save the sheet with "
+                "a spreadsheet program"
             ),
         ),
         (
@@ -272,7 +272,7 @@ def test_sheets_have_one_line_per_pair_and_no_formula(tmp_path: Path) -> None:
                 f'\t{doc_id(1)}\tann\t1\t{query_id(1)}\t"Le Monde\r\n'
                 f'fin 12"\t{doc_id(2)}\tann\t1\t{query_id(1)}\t\r\n'
             ),
-            "line 2: .*a cell contains other rows",
+            "line 2: .*a cell contains the rows up to the next quote",
         ),
         (
             f"query_id\tdoc_id\tassessor\tgrade\tgrade\n{query_id(1)}\t{doc_id(1)}\tann\t1\t\n",
@@ -305,20 +305,20 @@ def test_malformed_table_is_reported(tmp_path: Path) -> None:
         (
             [0.0, 1.7, 2.0, 0.4],
             (
-                "grade: expected 0, 1 or 2 in every row, found 1.7 (2 such rows in total); give "
-                "the grade of each assessor in a row of its own instead of means"
+                "grade: expected 0, 1 or 2 in every row, found 1.7 (2 such rows in total); write "
+                "one row per assessor instead of mean grades"
             ),
         ),
         (
             [Decimal(1), Decimal("0.5")],
             (
-                "grade: expected 0, 1 or 2 in every row, found 0.5 (1 such rows in total); give "
-                "the grade of each assessor in a row of its own instead of means"
+                "grade: expected 0, 1 or 2 in every row, found 0.5 (1 such rows in total); write "
+                "one row per assessor instead of mean grades"
             ),
         ),
         (
             [True, False],
-            "grade: expected the numbers 0, 1 and 2, found a Boolean column; convert it to grades",
+            "grade: expected the numbers 0, 1 and 2, found a Boolean column; cast it to integers",
         ),
     ],
 )
