@@ -23,8 +23,8 @@ def cohen_kappa(table: Sequence[Sequence[int]], weights: Weights = "none") -> fl
     """Compute Cohen's kappa of two raters (Cohen 1960; weighted kappa, Cohen 1968).
 
     Args:
-        table: Square matrix of counts by rating of the first rater (rows) and of the second rater
-            (columns), with ascending ratings.
+        table: Confusion matrix: number of units by rating of the first rater (rows) and rating of
+            the second rater (columns), both ascending.
         weights: Weight of a disagreement: constant (`none`), or linear or quadratic in the
             difference between the ratings.
 
@@ -70,14 +70,14 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
 
 
 def krippendorff_alpha(
-    counts: Floats, values: Floats | None = None, metric: Metric = "nominal"
+    counts: Floats, rating_values: Floats | None = None, metric: Metric = "nominal"
 ) -> float | None:
     """Compute Krippendorff's alpha, which supports missing ratings (Krippendorff 2011).
 
     Args:
         counts: Number of raters by rating (rows, ascending) and unit (columns); units with fewer
             than two ratings are ignored.
-        values: Numeric value of each rating; required only for the interval metric.
+        rating_values: Numeric value of each rating; required only for the interval metric.
         metric: Measure of the difference between two ratings.
 
     Returns:
@@ -87,17 +87,19 @@ def krippendorff_alpha(
     pairs = counts / (counts.sum(axis=0) - 1)
     coincidences = pairs @ counts.T - np.diag(pairs.sum(axis=1))
     totals = coincidences.sum(axis=1)
-    cost: Floats = _difference_weights(totals, values, metric)
+    cost: Floats = _squared_differences(totals, rating_values, metric)
     expected = (np.outer(totals, totals) - np.diag(totals)) / max(totals.sum() - 1, 1.0)
     denominator = float((cost * expected).sum())
     return 1 - float((cost * coincidences).sum()) / denominator if denominator > 0 else None
 
 
-def _difference_weights(totals: Floats, values: Floats | None, metric: Metric) -> Floats:
+def _squared_differences(
+    rating_totals: Floats, rating_values: Floats | None, metric: Metric
+) -> Floats:
     """Return the squared difference of each pair of ratings under a metric (Krippendorff 2011)."""
     if metric == "nominal":
-        return np.asarray(1.0 - np.eye(len(totals)))
-    if metric == "interval" and values is not None:
-        return np.asarray(np.subtract.outer(values, values) ** 2)
-    middle = np.cumsum(totals) - totals / 2
+        return np.asarray(1.0 - np.eye(len(rating_totals)))
+    if metric == "interval" and rating_values is not None:
+        return np.asarray(np.subtract.outer(rating_values, rating_values) ** 2)
+    middle = np.cumsum(rating_totals) - rating_totals / 2
     return np.asarray(np.subtract.outer(middle, middle) ** 2)

@@ -23,7 +23,7 @@ _BLOCK_CELLS = 2**22
 
 
 class QueryScores(Protocol):
-    """Protocol for the per-query scores of one snapshot, which `resampled_means` resamples."""
+    """Protocol for the scores of one snapshot per query, the input of `resampled_means`."""
 
     @property
     def query_ids(self) -> Sequence[str]:
@@ -35,7 +35,7 @@ class QueryScores(Protocol):
 
 
 def bootstrap_counts(units: int, resamples: int, seed: int, stream: int = 0) -> Iterator[Floats]:
-    """Yield, in blocks of resamples, how often each unit is drawn in each resample.
+    """Yield, per block of resamples, the number of times that each unit is drawn.
 
     Args:
         units: Number of units, which is also the number of draws per resample; at least 1.
@@ -60,7 +60,7 @@ def bootstrap_counts(units: int, resamples: int, seed: int, stream: int = 0) -> 
 def resampled_means(
     snapshots: Sequence[QueryScores], resamples: int, seed: int, stream: int = 0
 ) -> list[Floats]:
-    """Compute the mean scores of resampled queries for each snapshot.
+    """Compute the mean scores of each resample of the queries, for each snapshot.
 
     Args:
         snapshots: Scores of each snapshot, for the same systems and measures.
@@ -87,11 +87,11 @@ def resampled_means(
     return means
 
 
-def _weighted_means(weights: Floats, values: Floats) -> Floats:
+def _weighted_means(query_counts: Floats, scores: Floats) -> Floats:
     """Compute the weighted mean score of each resample, system and measure."""
-    total = weights.sum(axis=1)[:, None, None]
+    total = query_counts.sum(axis=1)[:, None, None]
     # einsum without BLAS adds in the same order for any number of threads
-    sums = np.einsum("bq,qsm->bsm", weights, values, optimize=False)
+    sums = np.einsum("bq,qsm->bsm", query_counts, scores, optimize=False)
     means = np.full(sums.shape, np.nan)
     np.divide(sums, total, out=means, where=total > 0)
     return means
@@ -125,7 +125,7 @@ def percentile_interval(
 def _interpolated_quantile(
     sorted_samples: Floats, n_defined: npt.NDArray[np.int64], q: float
 ) -> Floats:
-    """Compute a linearly interpolated quantile of the first `n_defined` values of each column."""
+    """Return the linearly interpolated quantile of the first `n_defined` values of each column."""
     position = q * np.maximum(n_defined - 1, 0)
     below = np.floor(position).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(n_defined - 1, 0))

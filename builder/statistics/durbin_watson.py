@@ -43,8 +43,8 @@ class DurbinWatsonTest:
     Args:
         statistic: d in [0, 4]; 2 means no first-order autocorrelation.
         p: Two-sided p-value; None for fewer than 4 residuals, for which d is constant.
-        p_positive: One-sided p-value against positive autocorrelation (small d); None if `p` is
-            None.
+        p_positive: One-sided p-value for the alternative of positive autocorrelation (small d);
+            None if `p` is None.
     """
 
     statistic: float
@@ -69,11 +69,11 @@ def durbin_watson(residuals: Vector, precision: Vector, constraint: Vector) -> D
     return DurbinWatsonTest(statistic, min(1.0, 2.0 * min(below, 1.0 - below)), below)
 
 
-def durbin_watson_cdf(value: float, precision: Vector, constraint: Vector) -> float:
-    """Compute P(d <= value), the distribution function of d under independent normal errors.
+def durbin_watson_cdf(statistic: float, precision: Vector, constraint: Vector) -> float:
+    """Compute P(d <= statistic), the distribution function of d under independent normal errors.
 
     Args:
-        value: Value of the statistic, in [0, 4].
+        statistic: Value of d, in [0, 4].
         precision: n >= 4 inverse variances, up to a common factor.
         constraint: n x 2 matrix of full rank, as for `durbin_watson`.
     """
@@ -83,7 +83,7 @@ def durbin_watson_cdf(value: float, precision: Vector, constraint: Vector) -> fl
     total, first = 0.0, 0
     while first * STEP < MAX_GRID_LENGTH:
         nodes = np.exp(start + STEP * np.arange(first, first + NODES_PER_BLOCK))
-        phi = np.exp(_log_characteristic_function(nodes, value, scaled, basis))
+        phi = np.exp(_log_characteristic_function(nodes, statistic, scaled, basis))
         total += float(phi.imag.sum())
         first += NODES_PER_BLOCK
         if abs(phi[-1]) < NEGLIGIBLE:
@@ -92,20 +92,20 @@ def durbin_watson_cdf(value: float, precision: Vector, constraint: Vector) -> fl
 
 
 def _log_characteristic_function(
-    nodes: Vector, value: float, precision: Vector, basis: Vector
+    nodes: Vector, statistic: float, precision: Vector, basis: Vector
 ) -> ComplexVector:
     """Compute the logarithm of the characteristic function of the quadratic form at each node."""
-    log_k, log_s = _log_determinants(nodes, value, precision, basis)
+    log_k, log_s = _log_determinants(nodes, statistic, precision, basis)
     zero = np.zeros(1)
-    log_k0, log_s0 = _log_determinants(zero, value, precision, basis)
+    log_k0, log_s0 = _log_determinants(zero, statistic, precision, basis)
     result: ComplexVector = -0.5 * (log_k + log_s - log_k0 - log_s0)
     return result
 
 
 def _log_determinants(
-    nodes: Vector, value: float, precision: Vector, basis: Vector
+    nodes: Vector, statistic: float, precision: Vector, basis: Vector
 ) -> tuple[ComplexVector, ComplexVector]:
-    """Compute log det K and log det C'K^-1 C of the characteristic function at each node."""
+    """Compute log det K and log det C'K^-1 C at each node (see the module docstring)."""
     last = len(precision) - 1
     off = 2j * nodes
     log_k = np.zeros(len(nodes), dtype=np.complex128)
@@ -114,7 +114,7 @@ def _log_determinants(
     for i in range(last + 1):
         ratio = off / pivot if i else 0.0 * off
         neighbors = 1.0 if i in {0, last} else 2.0
-        pivot = precision[i] - off * (neighbors - value) - ratio * off
+        pivot = precision[i] - off * (neighbors - statistic) - ratio * off
         y0, y1 = basis[i, 0] - ratio * y0, basis[i, 1] - ratio * y1
         log_k += np.log(pivot)
         weighted = y0 / pivot

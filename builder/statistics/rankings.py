@@ -1,7 +1,7 @@
 """Correlation of two rankings of the same items, such as systems in two snapshots.
 
 - Kendall's tau-b (Kendall 1945), vectorized over bootstrap resamples. `scipy.stats.kendalltau`
-  takes only two vectors per call: 4.6 s instead of 2 ms for 1,000 resamples of 7 measures.
+  takes only two vectors per call, so 1,000 resamples of 7 measures take 4.6 s instead of 2 ms.
 - Extrapolated rank-biased overlap (Webber, Moffat & Zobel 2010, equation 32), with ties as in RBO^w
   (Corsi & Urbano 2024): tied systems all get their minimum rank, and the agreement at depth d is
   2 |A ∩ B| / (|A| + |B|), where A and B are the systems ranked up to d.
@@ -79,8 +79,8 @@ def _min_ranks(scores: Floats) -> Floats:
     return np.asarray(better.sum(axis=-1) + 1, dtype=np.float64)
 
 
-def _agreement_at_depth(first: Floats, second: Floats, depth: int) -> Floats:
-    a, b = first <= depth, second <= depth
+def _agreement_at_depth(first_ranks: Floats, second_ranks: Floats, depth: int) -> Floats:
+    a, b = first_ranks <= depth, second_ranks <= depth
     sizes = a.sum(axis=-1) + b.sum(axis=-1)
     return np.asarray(2 * (a & b).sum(axis=-1) / sizes, dtype=np.float64)
 
@@ -96,7 +96,7 @@ def spearman_correlation(pairs: Sequence[tuple[int, int]]) -> float | None:
 
 
 def _doubled_ranks(values: Sequence[int]) -> list[int]:
-    """Return twice the mean rank of each value (always an integer)."""
+    """Return twice the mean rank of each value, which is an integer also for ties."""
     counts: dict[int, int] = {}
     for value in values:
         counts[value] = counts.get(value, 0) + 1

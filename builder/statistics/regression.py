@@ -106,17 +106,19 @@ def slope_test(line: FittedLine) -> SlopeTest:
     return SlopeTest(statistic, student_t_p_value(statistic, len(line.residuals) - 2))
 
 
-def compare_slopes(first: float, first_se: float, second: float, second_se: float) -> SlopeTest:
+def compare_slopes(
+    first_slope: float, first_se: float, second_slope: float, second_se: float
+) -> SlopeTest:
     """Test whether two slopes are equal, by a z-test (Kenter et al. 2015, equation 4).
 
     Args:
-        first: Slope of the first line.
+        first_slope: Slope of the first line.
         first_se: Standard error of the first slope.
-        second: Slope of the second line, in the same unit of time.
+        second_slope: Slope of the second line, in the same unit of time.
         second_se: Standard error of the second slope.
     """
     error = float(np.hypot(first_se, second_se))
     if not error > 0.0:
         return SlopeTest(None, None, "both standard errors are zero")
-    statistic = (first - second) / error
+    statistic = (first_slope - second_slope) / error
     return SlopeTest(statistic, normal_p_value(statistic))

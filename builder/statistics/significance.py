@@ -1,6 +1,7 @@
 """Significance tests: t-tests of mean scores, Holm's correction and a normality test.
 
-The first axis of a score array is the query; a test is run for each position on the other axes.
+The first axis of a score array is the query; a separate test is run along it for each index of the
+other axes.
 Tests return the statistic and the two-sided p-value of scipy, or NaN if a test is undefined (too
 few queries or no variance).
 
@@ -10,7 +11,7 @@ few queries or no variance).
 - Fisher's exact test: shares of rows in two snapshots (drift checks).
 - Exact binomial test: missing queries of a topic (drift checks).
 - Holm's correction (Holm 1979) controls the family-wise error rate over all systems compared with
-  a pivot. statsmodels only supports one family per call without missing p-values, and takes 337 ms
+  a pivot. statsmodels supports only one family per call and no missing p-values, and takes 337 ms
   per family instead of 0.03 ms.
 """
 
@@ -123,22 +124,22 @@ def student_t_p_value(statistic: float, df: float) -> float:
     return min(1.0, 2.0 * float(special.stdtr(df, -abs(statistic))))
 
 
-def fisher_exact_p_value(first: tuple[int, int], second: tuple[int, int]) -> float:
+def fisher_exact_p_value(first_counts: tuple[int, int], second_counts: tuple[int, int]) -> float:
     """Return the two-sided p-value of Fisher's exact test that two proportions are equal.
 
     Args:
-        first: Number of rows with a property, and number of all rows, in the first group.
-        second: Number of rows with the property, and number of all rows, in the second group.
+        first_counts: Number of rows with a property, and number of all rows, in the first group.
+        second_counts: The same numbers for the second group.
 
     Returns:
         p-value; 1 if a group has no rows.
     """
-    table = np.array([[part, rows - part] for part, rows in (first, second)])
+    table = np.array([[part, rows - part] for part, rows in (first_counts, second_counts)])
     return float(stats.fisher_exact(table).pvalue)
 
 
 def binomial_p_value(successes: int, trials: int, rate: float) -> float:
-    """Return the p-value of the exact binomial test for the alternative of a rate above `rate`.
+    """Return the one-sided p-value of the exact binomial test that the success rate exceeds `rate`.
 
     Args:
         successes: Number of successes.

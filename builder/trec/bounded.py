@@ -82,7 +82,7 @@ def detect_compression(path: Path) -> str | None:
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: The compression is not supported, or the file is known not to be text.
+        FormatError: The compression is not supported, or the file is recognized as a binary format.
     """
     if path.exists() and not path.is_file():
         raise UsageError(f"{path}: expected a regular file, found a directory or special file")

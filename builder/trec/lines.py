@@ -7,7 +7,7 @@ number or a duplicate (query, document) pair raises an error that names file and
 and CRLF are accepted.
 
 Files whose columns are separated by single characters are parsed by Arrow. All other files, and
-files with an error, are parsed line by line, which gives the same rows and finds the wrong line.
+files with an error, are parsed line by line, which gives the same rows and the line of the error.
 """
 
 import re
@@ -27,7 +27,7 @@ _FLOAT = re.compile(
 _INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 _SPACE = ord(" ")
 _CACHED_BYTES = 2**18
-"""Bytes that are scanned at once; they and their masks fit into the cache of a processor core."""
+"""Number of bytes scanned at once; a block and its masks fit into the cache of a CPU core."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def parse_trec(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame
 
 
 def _parse_with_arrow(data: bytes, trec_format: TrecFormat) -> pl.DataFrame | None:
-    """Parse a file quickly with Arrow; return None if it must be parsed line by line."""
+    """Parse a file with Arrow; return None if it must be parsed line by line."""
     separators = _count_single_separators(data)
     if separators is None:
         return None
@@ -161,7 +161,7 @@ def _parse_line_by_line(data: bytes, trec_format: TrecFormat, path: Path) -> pl.
             )
         rows[pair] = (
             line,
-            _parse_value(
+            _parse_number(
                 fields[trec_format.columns.index(trec_format.value_column)], trec_format, path, line
             ),
         )
@@ -171,15 +171,15 @@ def _parse_line_by_line(data: bytes, trec_format: TrecFormat, path: Path) -> pl.
     )
 
 
-def _split_fields(raw: bytes, trec_format: TrecFormat, path: Path, line: int) -> list[str]:
+def _split_fields(raw_line: bytes, trec_format: TrecFormat, path: Path, line: int) -> list[str]:
     try:
-        fields = [field.decode() for field in raw.split()]
+        fields = [field.decode() for field in raw_line.split()]
     except UnicodeDecodeError as error:
         raise FormatError(f"expected UTF-8 text: {error.reason}", path, line) from error
-    if b"\x00" in raw:
+    if b"\x00" in raw_line:
         raise FormatError("expected text, found a NUL byte", path, line)
     if fields and len(fields) != len(trec_format.columns):
-        start = raw[:80].decode(errors="replace")
+        start = raw_line[:80].decode(errors="replace")
         raise FormatError(
             f"expected the {len(trec_format.columns)} columns of a {trec_format.name} "
             f"({' '.join(trec_format.columns)}), found {len(fields)} columns: {start!r}",
@@ -189,12 +189,12 @@ def _split_fields(raw: bytes, trec_format: TrecFormat, path: Path, line: int) ->
     return fields
 
 
-def _parse_value(text: str, trec_format: TrecFormat, path: Path, line: int) -> float:
+def _parse_number(field: str, trec_format: TrecFormat, path: Path, line: int) -> float:
     pattern, kind = (_INTEGER, "an integer") if trec_format.is_integer else (_FLOAT, "a number")
-    if pattern.fullmatch(text) is None:
+    if pattern.fullmatch(field) is None:
         raise FormatError(
-            f"expected {kind} as {trec_format.value_column}, found {text[:40]!r}",
+            f"expected {kind} as {trec_format.value_column}, found {field[:40]!r}",
             path,
             line,
         )
-    return int(text) if trec_format.is_integer else float(text)
+    return int(field) if trec_format.is_integer else float(field)

@@ -1,4 +1,4 @@
-"""Converts ids of runs and imported releases to keys that all snapshots share, and back.
+"""Converts ids of runs and imported releases to keys shared by all snapshots, and back.
 
 An imported snapshot has the file `release_ids.parquet`, which maps each id of the release to the
 key that identifies the same query or document in every snapshot. In snapshots built from raw data,
@@ -25,7 +25,7 @@ def strip_doc_prefix(doc_id: str) -> str:
 
 
 def read_snapshot_run(path: Path, depth: int | None, snapshot: Path | None) -> Run:
-    """Read a run, and convert its document ids to the form in the qrels of a snapshot.
+    """Read a run, and convert its document ids to the form used in the qrels of a snapshot.
 
     Args:
         path: Path of the run file.
@@ -38,7 +38,7 @@ def read_snapshot_run(path: Path, depth: int | None, snapshot: Path | None) -> R
 
 
 def to_release_ids(run: Run, snapshot: Path) -> Run:
-    """Convert the document ids of a run to the form in the qrels, for example `doc12` to `12`.
+    """Convert the document ids of a run to the form used in the qrels, such as `doc12` to `12`.
 
     Ids of documents that are neither judged nor imported are converted as well, because ids break
     ties between equal scores.
@@ -71,9 +71,9 @@ def read_release_ids(snapshot: Path) -> pl.DataFrame | None:
 
 
 def read_query_keys(snapshot: Path) -> dict[str, str]:
-    """Return a dict from each query id of a snapshot to its key, the same in all snapshots.
+    """Return a mapping from the query ids of a snapshot to keys that are the same in all snapshots.
 
-    The dict is empty if the snapshot was not imported.
+    The mapping is empty if the snapshot was not imported.
     """
     ids = read_release_ids(snapshot)
     return {} if ids is None else dict(ids.filter(kind="query").select("id", "key").rows())

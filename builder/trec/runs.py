@@ -126,7 +126,7 @@ def read_run(path: Path, depth: int | None = DEFAULT_DEPTH, *, max_bytes: int = 
     Raises:
         UsageError: The path is not a readable file, or the depth is below 1.
         FormatError: The file is damaged or too large, or has a wrong number of columns, a duplicate
-            document or an invalid score (including NaN); the error names file and line.
+            document or an invalid score (including NaN); the error names the file and line.
     """
     check_depth(depth)
     data = read_decompressed_bytes(path, max_bytes)
