@@ -115,9 +115,9 @@ class DocumentChanges(TableSchema):
     status = dy.String(
         regex=rf"^({'|'.join(DOCUMENT_STATUSES)})$",
         description="updated: the words of title or text differ; returned: added, but an earlier "
-        "snapshot contains it; removed: the later crawl lacks the page, or is unknown; "
-        "not_sampled, not_shown (for a selected query), left_out (by a rule): why the later "
-        "snapshot lacks a page that the later crawl has",
+        "snapshot contains it; removed: missing from the later crawl, or that crawl is unknown; "
+        "not_sampled, not_shown (for a selected query), left_out (by a rule): why a page of the "
+        "later crawl is missing from the later snapshot",
     )
     text_changed = dy.Bool(
         nullable=True, description="Whether the raw texts differ, before normalization"
@@ -157,8 +157,8 @@ class DocumentChanges(TableSchema):
     )
     crawled = dy.Bool(
         nullable=True,
-        description="Whether the page is in the crawl of the snapshot that lacks the document; "
-        "null if both snapshots contain it or that crawl is unknown",
+        description="Whether the page of a document that is missing from one snapshot is in the "
+        "crawl of that snapshot; null if both snapshots contain it or that crawl is unknown",
     )
 
 

@@ -129,12 +129,14 @@ class PairStatistics(TableSchema):
     clicks = count_column("Number of impressions with a click on the document")
     last_clicks = count_column("Number of impressions with the last click on the document")
     attractiveness = probability_column(
-        "Estimated probability of a click after examination; null if the model has none"
+        "Estimated probability of a click after examination; null if the model gives no estimate"
     )
     satisfaction = probability_column(
-        "Estimated probability of satisfaction after a click; null if the model has none"
+        "Estimated probability of satisfaction after a click; null if the model gives no estimate"
     )
-    relevance = probability_column("Relevance estimate of the model; null if the model has none")
+    relevance = probability_column(
+        "Relevance estimate of the model; null if the model gives no estimate"
+    )
 
     @dy.rule()
     def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805

@@ -196,7 +196,7 @@ class ClickEstimates(TableSchema):
     query = dy.UInt64(primary_key=True, description="Query key")
     doc = dy.UInt64(primary_key=True, description="Document key")
     impressions = count_column(
-        "Number of impressions with the document that count (see `clicks.no_click`)"
+        "Number of impressions with the document, as counted under `clicks.no_click`"
     )
     examinations = count_column(
         "Number of impressions with the document at or above the last click"

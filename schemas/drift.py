@@ -16,21 +16,21 @@ class WordCounts(TableSchema):
     n = dy.Int64(min=1, description="Number of occurrences in titles and texts of all documents")
     core = dy.Int64(
         min=0,
-        description="Number of occurrences in the documents that every earlier snapshot "
-        "contains, too",
+        description="Number of occurrences in the documents that are also in every earlier "
+        "snapshot",
     )
 
 
 class LostWords(TableSchema):
-    """Word frequencies in documents that all earlier snapshots contain but the next one lacks."""
+    """Word frequencies in documents that are in every earlier snapshot but not in the next one."""
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
 
     token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
     n = dy.Int64(
         min=1,
-        description="Number of occurrences in `snapshot`, in the documents that every earlier "
-        "snapshot contains but the later one of the pair does not",
+        description="Number of occurrences in `snapshot`, in documents that are in every earlier "
+        "snapshot but not in the later snapshot of the pair",
     )
     snapshot = snapshot_column(
         primary_key=True,

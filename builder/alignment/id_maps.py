@@ -205,23 +205,24 @@ def _write_id_map(
 def snapshot_presence(
     snapshots: Mapping[str, pl.LazyFrame],
     id_column: str,
-    keep_last: tuple[str, ...],
-    collect_lists: tuple[str, ...] = (),
+    last_value_columns: tuple[str, ...],
+    list_columns: tuple[str, ...] = (),
 ) -> pl.LazyFrame:
     """Return one row per id, with the list of the snapshots that contain it.
 
     Args:
         snapshots: Rows by snapshot name, in chronological order; ids are unique per snapshot.
         id_column: Name of the id column.
-        keep_last: Columns for which the value from the last snapshot with the id is returned.
-        collect_lists: Columns for which the values from all snapshots with the id are returned as a
+        last_value_columns: Columns for which the value in the last snapshot with the id is
+            returned.
+        list_columns: Columns for which the values in all snapshots with the id are returned as a
             list.
     """
     rows = [
         frame.select(
             id_column,
-            *keep_last,
-            *collect_lists,
+            *last_value_columns,
+            *list_columns,
             pl.lit(name).alias("snapshots"),
             pl.lit(snapshot_index).alias("snapshot_index"),
         )
@@ -231,7 +232,7 @@ def snapshot_presence(
         pl.concat(rows)
         .sort(id_column, "snapshot_index")
         .group_by(id_column, maintain_order=True)
-        .agg(pl.col(*keep_last).last(), pl.col("snapshots", *collect_lists))
+        .agg(pl.col(*last_value_columns).last(), pl.col("snapshots", *list_columns))
     )
 
 
@@ -239,9 +240,9 @@ def _write_snapshot_presence(
     folder: Path,
     tables: Mapping[str, Table],
     id_column: str,
-    keep_last: tuple[str, ...],
+    last_value_columns: tuple[str, ...],
     progress: Progress,
-    collect_lists: tuple[str, ...] = (),
+    list_columns: tuple[str, ...] = (),
 ) -> None:
     """Write one file per range of ids, with the list of snapshots that contain each id.
 
@@ -249,9 +250,9 @@ def _write_snapshot_presence(
         folder: Output folder, which is created.
         tables: Tables by snapshot name, in chronological order.
         id_column: Name of the id column.
-        keep_last: See `snapshot_presence`.
+        last_value_columns: See `snapshot_presence`.
         progress: Advances by one per range.
-        collect_lists: See `snapshot_presence`.
+        list_columns: See `snapshot_presence`.
     """
     folder.mkdir()
     ranges = list(id_ranges(tables, id_column))
@@ -259,7 +260,7 @@ def _write_snapshot_presence(
     for number, (low, high) in enumerate(ranges):
         within = pl.col(id_column).is_between(pl.lit(low), pl.lit(high))
         frames = {name: table.scan().filter(within) for name, table in tables.items()}
-        rows = snapshot_presence(frames, id_column, keep_last, collect_lists).collect()
+        rows = snapshot_presence(frames, id_column, last_value_columns, list_columns).collect()
         rows.write_parquet(folder / f"part-{number:05d}.parquet")
         progress.advance(1)
     progress.finish()

@@ -92,7 +92,7 @@ def find_candidate_pairs(
     for status, documents in (("removed", documents_from), ("added", documents_to)):
         _sketch_pages(connection, status, documents, params.shingle, limits, progress)
     batches = list(
-        _pairs_with_similar_sketches(
+        _find_pairs_with_similar_sketches(
             connection, params.moved * MIN_SIMILARITY_SHARE, limits.scratch
         )
     )
@@ -102,7 +102,7 @@ def find_candidate_pairs(
     connection.execute(CANDIDATES)
 
 
-def _pairs_with_similar_sketches(
+def _find_pairs_with_similar_sketches(
     connection: duckdb.DuckDBPyConnection, min_similarity: float, folder: Path
 ) -> Iterator[pl.DataFrame]:
     """Yield pairs of a removed and an added page with similar sketches, as page numbers.

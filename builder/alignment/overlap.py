@@ -40,14 +40,14 @@ class NgramSetSizes:
 
     def dice(self) -> Floats:
         """Return the Dice coefficient of the two versions per document: 2 |A ∩ B| / (|A| + |B|)."""
-        return _ratio(2 * self.common, self.earlier + self.later)
+        return _ratio_or_one(2 * self.common, self.earlier + self.later)
 
     def jaccard(self) -> Floats:
         """Return the Jaccard coefficient of the two versions per document: |A ∩ B| / |A ∪ B|."""
-        return _ratio(self.common, self.earlier + self.later - self.common)
+        return _ratio_or_one(self.common, self.earlier + self.later - self.common)
 
 
-def _ratio(numerator: Integers, denominator: Integers) -> Floats:
+def _ratio_or_one(numerator: Integers, denominator: Integers) -> Floats:
     """Return the element-wise quotient of two arrays; 1 where the denominator is 0."""
     return np.where(denominator == 0, 1.0, numerator / np.maximum(denominator, 1))
 

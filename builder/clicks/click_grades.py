@@ -69,10 +69,11 @@ def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
 def check_scores(
     connection: duckdb.DuckDBPyConnection, priors: Priors | None, params: QrelParameters
 ) -> None:
-    """Raise a UsageError if the click estimates lack the score or the posterior that grading needs.
+    """Raise a UsageError if the click model does not provide what grading requires.
 
-    The score is `qrels.score`; the policy `credible` needs a posterior. This cannot be checked
-    before estimation, because it is not known in advance which scores a plug-in model estimates.
+    Grading requires the score `qrels.score`, and the policy `credible` also requires a posterior.
+    This cannot be checked before estimation, because it is not known in advance which scores a
+    plug-in model estimates.
     """
     if not connection.execute(HAS_SCORES).fetchall()[0][0]:
         raise UsageError(

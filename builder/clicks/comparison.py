@@ -167,8 +167,8 @@ def _load_and_encode_logs(
         train, seen, tested = connection.execute(SIZES).fetchall()[0]
         if not seen:
             raise DataError(
-                f"{log}: expected test pages with queries seen in training, found none among "
-                f"{tested} test pages ({train} training pages); use a larger log, or set --test"
+                f"{log}: expected test impressions of queries seen in training, found none among "
+                f"{tested} test impressions (trained on {train}); use a larger log, or set --test"
             )
         return encode_pages(connection, SPLIT_PAGES, limits), (train, seen, tested), logs
 

@@ -105,7 +105,8 @@ def _check_encoded_size(connection: duckdb.DuckDBPyConnection, available_bytes: 
     needed = shown * BYTES_PER_RESULT
     if needed > available_bytes:
         raise UsageError(
-            f"{shown:,} results on distinct pages need about {needed // 2**20} MiB of memory, but "
-            f"only {available_bytes // 2**20} MiB are available; increase --memory to "
-            f"{2 * needed // 2**20 + 1} MiB, or use the model sdbn, which keeps no pages in memory"
+            f"{shown:,} results on distinct result pages need about {needed // 2**20} MiB of "
+            f"memory, but only {available_bytes // 2**20} MiB are available; increase --memory to "
+            f"{2 * needed // 2**20 + 1} MiB, or use the model sdbn, which keeps no result pages in "
+            "memory"
         )

@@ -4,9 +4,10 @@ Reports the observed clicks and the predicted click-through rate at each rank, a
 log-likelihood and perplexity of the model and of a baseline, which predicts the click-through rate
 of each rank.
 
-Queries are sampled with all their impressions, in the order of a hash, until the size limit is
-reached; queries with too many results are subsampled. A hash of the page, its clicks and a running
-number holds out a quarter of the impressions. The sample is thus deterministic and of limited size.
+Queries are sampled in the order of a hash, each with all its impressions, until the size limit is
+reached; the impressions of queries with too many results are subsampled. A quarter of the
+impressions is held out, selected by a hash of the page, its clicks and a sequence number. The
+sample is thus deterministic and of limited size.
 """
 
 from collections.abc import Iterator

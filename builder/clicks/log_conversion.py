@@ -31,8 +31,10 @@ PAGES = pa.schema(
 REQUIRED = {name: PAGES.field(name).type for name in ("query", "results", "clicks")}
 
 
-def count_readable_rows(log: Path) -> int | None:
-    """Return the number of rows of a Parquet log that can be read in place; None for other logs.
+def row_count_if_readable_in_place(log: Path) -> int | None:
+    """Return the number of rows of a log, or None if DuckDB cannot read the log in place.
+
+    A log can be read in place if it is a Parquet file with columns of compatible types.
 
     Raises:
         FormatError: the file looks like Parquet but cannot be opened.
@@ -53,15 +55,17 @@ def count_readable_rows(log: Path) -> int | None:
     return int(rows) if fits else None
 
 
-def _is_compatible_type(found: pa.DataType, required: pa.DataType) -> bool:
-    """Return whether a column of the type `found` can be read as the type `required`."""
-    if pa.types.is_list(required):
-        return is_list_type(found) and _is_compatible_type(found.value_type, required.value_type)
-    if pa.types.is_dictionary(found):
-        found = found.value_type
-    if pa.types.is_integer(required):
-        return bool(pa.types.is_integer(found))
-    return is_string_type(found)
+def _is_compatible_type(column_type: pa.DataType, required_type: pa.DataType) -> bool:
+    """Return whether a column of the type `column_type` can be read as `required_type`."""
+    if pa.types.is_list(required_type):
+        return is_list_type(column_type) and _is_compatible_type(
+            column_type.value_type, required_type.value_type
+        )
+    if pa.types.is_dictionary(column_type):
+        column_type = column_type.value_type
+    if pa.types.is_integer(required_type):
+        return bool(pa.types.is_integer(column_type))
+    return is_string_type(column_type)
 
 
 def convert_to_parquet(

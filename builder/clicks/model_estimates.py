@@ -1,4 +1,4 @@
-"""Trains click models other than sDBN on distinct result pages, and returns their estimates.
+"""Trains click models other than sDBN on distinct result pages, and creates a view of estimates.
 
 Pages are kept in arrays during training; `encode_pages` checks that they fit in memory. Clicks and
 examinations are counted as for sDBN, so that the minimum number of examinations has the same
@@ -46,9 +46,12 @@ def create_model_estimates(
     connection.execute(ESTIMATES)
 
 
-def _estimates_column(trained: TrainedModel, name: str, pairs: int) -> pa.Array:
-    """Return one estimate per pair; null if the pair has no evidence or the model gives none."""
-    values = getattr(trained, name)
+def _estimates_column(trained: TrainedModel, estimate_name: str, num_pairs: int) -> pa.Array:
+    """Return one estimate per pair; null for pairs without evidence.
+
+    All values are null if the model does not estimate this quantity.
+    """
+    values = getattr(trained, estimate_name)
     if values is None:
-        return pa.nulls(pairs, pa.float64())
+        return pa.nulls(num_pairs, pa.float64())
     return pa.array(values, mask=None if trained.has_evidence is None else ~trained.has_evidence)

@@ -9,11 +9,11 @@ from builder.clicks.posterior import ClickEvidence, Floats
 
 @dataclass(frozen=True)
 class PointEstimates:
-    """Point estimates of the scores of n groups of pairs; same interface as `ScorePosterior`.
+    """Point estimates of n scores, with the same interface as `ScorePosterior`.
 
     Args:
-        evidence: Counts of each group, whose query-document pairs have identical counts.
-        score: Point estimate of each score, float64[n].
+        evidence: Click counts of n groups of query-document pairs.
+        score: Point estimate of the score of each group, float64[n].
     """
 
     evidence: ClickEvidence

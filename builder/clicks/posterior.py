@@ -63,7 +63,7 @@ class ScorePosterior:
     by_relevance: bool
 
     def mean(self) -> Floats:
-        """Return the posterior mean of each score, float64[n]; NaN for pairs never examined."""
+        """Return the posterior mean of each score, float64[n]; NaN for groups never examined."""
         alpha, beta = self._attractiveness_posterior()
         score = alpha / (alpha + beta)
         if self.by_relevance:
@@ -111,8 +111,8 @@ class ScorePosterior:
     def _product_quantiles(self, probabilities: list[float]) -> Floats:
         """Return quantiles of attractiveness x satisfaction, float64[len(probabilities), n]."""
         a, s = (
-            _slice_medians(*self._attractiveness_posterior()),
-            _slice_medians(*self._satisfaction_posterior()),
+            _beta_quantile_grid(*self._attractiveness_posterior()),
+            _beta_quantile_grid(*self._satisfaction_posterior()),
         )
         found = np.empty((len(probabilities), len(a)))
         for start in range(0, len(a), PRODUCT_CHUNK):
@@ -123,7 +123,7 @@ class ScorePosterior:
 
     def _product_probability_at_least(self, cut: float) -> Floats:
         """Return P(attractiveness x satisfaction >= cut), float64[n]."""
-        nodes = np.maximum(_slice_medians(*self._attractiveness_posterior()), MIN_NODE)
+        nodes = np.maximum(_beta_quantile_grid(*self._attractiveness_posterior()), MIN_NODE)
         alpha, beta = self._satisfaction_posterior()
         below = betainc(alpha[:, None], beta[:, None], np.minimum(cut / nodes, 1.0))
         return np.asarray(1 - below.mean(axis=1))
@@ -139,8 +139,10 @@ def _posterior_parameters(
     )
 
 
-def _slice_medians(alpha: Floats, beta: Floats) -> Floats:
-    """Split each Beta(alpha, beta) into equally likely slices, and return the median of each.
+def _beta_quantile_grid(alpha: Floats, beta: Floats) -> Floats:
+    """Return `NODES` equally likely values of each Beta(alpha, beta).
+
+    Each distribution is split into slices of equal probability, represented by their medians.
 
     Returns:
         float64[n, NODES]; one row per distribution and one column per slice.

@@ -73,33 +73,41 @@ class _RisingFactorials:
     The shift z is an argument of the methods.
 
     Args:
-        values: int64[n]; lengths x_i of the factorials.
+        lengths: int64[n]; number of factors x_i of each factorial.
         weights: int64[n]; weights w_i.
     """
 
-    def __init__(self, values: Integers, weights: Integers) -> None:
-        distinct, inverse = np.unique(values, return_inverse=True)
-        self._values: Floats = distinct.astype(np.float64)
+    def __init__(self, lengths: Integers, weights: Integers) -> None:
+        distinct, inverse = np.unique(lengths, return_inverse=True)
+        self._lengths: Floats = distinct.astype(np.float64)
         counts = np.bincount(inverse, weights=weights, minlength=len(distinct))
         self._weights: Floats = counts.astype(np.float64)
 
-    def value(self, shift: float) -> float:
+    def weighted_log_sum(self, shift: float) -> float:
         """Return the weighted sum of log rising factorials for a given shift z."""
-        return self._weighted_sum(gammaln(self._values + shift) - gammaln(shift))
+        return self._weighted_sum(gammaln(self._lengths + shift) - gammaln(shift))
 
     def derivatives(self, shift: float) -> tuple[float, float]:
-        """Return the first and second derivatives of `value` with respect to the shift."""
-        first = psi(self._values + shift) - psi(shift)
-        second = polygamma(1, self._values + shift) - polygamma(1, shift)
+        """Return the first and second derivatives of `weighted_log_sum` with respect to z."""
+        first = psi(self._lengths + shift) - psi(shift)
+        second = polygamma(1, self._lengths + shift) - polygamma(1, shift)
         return self._weighted_sum(first), self._weighted_sum(second)
 
     def _weighted_sum(self, terms: Floats) -> float:
-        """Return the weighted sum of `terms`, which has one term per distinct value."""
+        """Return the weighted sum of `terms`, which has one term per distinct length."""
         return float((self._weights * terms).sum())
 
 
-class _BetaBinomial:
-    """Log posterior density of the parameters of a Beta prior, given beta-binomial counts."""
+class _BetaPriorPosterior:
+    """Log posterior density of the parameters of a Beta prior, given beta-binomial counts.
+
+    Parameters are given as a point: logit of the mean, and log of alpha + beta.
+
+    Args:
+        successes: int64[n]; see `fit_beta`.
+        trials: int64[n].
+        pair_counts: int64[n]; number of pairs with these counts.
+    """
 
     def __init__(self, successes: Integers, trials: Integers, pair_counts: Integers) -> None:
         self._factorials = (
@@ -108,12 +116,17 @@ class _BetaBinomial:
             _RisingFactorials(trials, pair_counts),
         )
 
-    def value(self, point: Floats) -> float:
+    def log_density(self, point: Floats) -> float:
         """Return the log density at a point, up to a constant."""
         alpha, beta = _shape_parameters(point)
         wins, losses, all_ = self._factorials
         far = (point[1] - PRIOR_LOG_STRENGTH) / PRIOR_LOG_STRENGTH_SD
-        return wins.value(alpha) + losses.value(beta) - all_.value(alpha + beta) - float(far**2) / 2
+        likelihood = (
+            wins.weighted_log_sum(alpha)
+            + losses.weighted_log_sum(beta)
+            - all_.weighted_log_sum(alpha + beta)
+        )
+        return likelihood - float(far**2) / 2
 
     def derivatives(self, point: Floats) -> tuple[Floats, Floats]:
         """Return the gradient (float64[2]) and Hessian (float64[2, 2]) of the log density."""
@@ -163,7 +176,7 @@ def fit_beta(successes: Integers, trials: Integers, pair_counts: Integers) -> Be
     total, won = int(trials @ pair_counts), int(successes @ pair_counts)
     if int(pair_counts.sum()) < MIN_PAIRS or won in {0, total}:
         return UNIFORM
-    model = _BetaBinomial(successes, trials, pair_counts)
+    model = _BetaPriorPosterior(successes, trials, pair_counts)
     mean = won / total
     point = np.array([np.log(mean / (1 - mean)), np.log(2.0)])
     for _ in range(MAX_ITERATIONS):
@@ -172,10 +185,10 @@ def fit_beta(successes: Integers, trials: Integers, pair_counts: Integers) -> Be
             break
         point = moved
     alpha, beta = _shape_parameters(point)
-    return BetaPrior(_round_significant(alpha), _round_significant(beta))
+    return BetaPrior(_round_to_significant_digits(alpha), _round_to_significant_digits(beta))
 
 
-def _newton_step(model: _BetaBinomial, point: Floats) -> Floats:
+def _newton_step(model: _BetaPriorPosterior, point: Floats) -> Floats:
     """Return the point after a damped Newton step (Levenberg), which never decreases the density.
 
     Coordinates at a bound stay fixed if the gradient points outwards.
@@ -185,14 +198,14 @@ def _newton_step(model: _BetaBinomial, point: Floats) -> Floats:
     if not free.any():
         return point
     slope, curve = slope[free], curve[np.ix_(free, free)]
-    least = model.value(point)
+    least = model.log_density(point)
     least -= RELATIVE_ROUNDING * abs(least)
     damping = max(0.0, float(np.linalg.eigvalsh(curve)[-1]) + 1e-9 * float(np.abs(curve).max()))
     for _ in range(60):
         there = point.copy()
         there[free] += np.linalg.solve(curve - damping * np.eye(len(slope)), -slope)
         there = _clip_to_bounds(there)
-        if model.value(there) >= least:
+        if model.log_density(there) >= least:
             return there
         damping = max(10 * damping, 1e-3 * float(np.abs(curve).max()))
     return point
@@ -206,6 +219,6 @@ def _clip_to_bounds(point: Floats) -> Floats:
     )
 
 
-def _round_significant(value: float) -> float:
+def _round_to_significant_digits(number: float) -> float:
     """Round a number to `SIGNIFICANT_DIGITS` significant digits."""
-    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+    return float(f"{number:.{SIGNIFICANT_DIGITS}g}")

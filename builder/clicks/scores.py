@@ -8,9 +8,9 @@ There are two published conventions. If all pages have ten results, they give eq
 except for the conditional perplexity of the cascade model:
 
 - `pyclick`: the log-likelihood of a page is the mean over its ranks. The perplexity of a rank
-  is normalized by the number of all test pages, and averaged over ten ranks: missing ranks count as
-  perfectly predicted, and ranks beyond ten are ignored. For the cascade model, all ranks below the
-  first click get the minimum probability.
+  is normalized by the number of all test pages, and averaged over ten ranks: missing ranks are
+  treated as perfectly predicted, and ranks beyond ten are ignored. For the cascade model, all ranks
+  below the first click get the minimum probability.
 - `per_rank`: the log-likelihood of a page is the sum over its ranks. The perplexity of a rank
   is normalized by the number of pages with this rank, and averaged over the existing ranks.
 """

@@ -1,4 +1,4 @@
-"""Selects impressions to count: those of candidate queries, without those by excluded users.
+"""Selects the impressions of candidate queries, except those by excluded users.
 
 In the view `used_impressions`, each query is replaced by the representative of its variant set.
 """

@@ -70,8 +70,8 @@ def character_tables() -> CharacterTables:
     return CharacterTables(lowercase, kinds)
 
 
-def lowercase_in_place(data: Bytes, offsets: Positions) -> tuple[Bytes, Positions]:
-    """Lowercase the non-ASCII characters in UTF-8 data in place.
+def lowercase_non_ascii_in_place(data: Bytes, offsets: Positions) -> tuple[Bytes, Positions]:
+    """Lowercase the non-ASCII characters of UTF-8 data in place; return their kinds and sizes.
 
     Args:
         data: UTF-8 bytes; modified.

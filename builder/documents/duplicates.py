@@ -59,7 +59,7 @@ Numbers = npt.NDArray[np.uint64]
 
 
 class SignatureFile:
-    """File of the signatures of pages, for comparing pages by their numbers.
+    """File of page signatures, from which the similarity of pages is estimated by page number.
 
     Args:
         path: File of signatures; may be empty.
@@ -96,7 +96,8 @@ def find_duplicate_groups(
 
     Returns:
         All pages that are in a group, sorted by number: `number`, `duplicate_group` and
-        `near_duplicate_group`. A group is identified by the id of its first page; null: no group.
+        `near_duplicate_group`. Both group columns contain the id of the first page of the group,
+        or null if the page is in no such group.
     """
     connection.execute(EXACT_GROUPS)
     pairs = _near_duplicate_pairs(connection, signatures, threshold)

@@ -8,7 +8,7 @@ lowercased with Polars.
 import numpy as np
 import polars as pl
 
-from builder.documents.case_tables import NON_ASCII, NOT_IN_TABLE, lowercase_in_place
+from builder.documents.case_tables import NON_ASCII, NOT_IN_TABLE, lowercase_non_ascii_in_place
 from builder.text.replacement import replace_where
 from builder.text.text_bytes import TextBytes, to_text_bytes
 
@@ -26,7 +26,7 @@ def to_lowercase(texts: pl.Series) -> pl.Series:
     is_unknown = np.zeros(len(texts), dtype=np.bool_)
     for start in range(0, len(lower), BLOCK):
         offsets = start + np.flatnonzero(lower[start : start + BLOCK] >= NON_ASCII)
-        kinds, _ = lowercase_in_place(lower, offsets)
+        kinds, _ = lowercase_non_ascii_in_place(lower, offsets)
         unknown = offsets[kinds == NOT_IN_TABLE]
         is_unknown[np.searchsorted(ends, unknown, side="right") - 1] = True
     where = pl.Series(is_unknown)

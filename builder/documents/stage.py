@@ -37,8 +37,8 @@ from schemas import Documents, Fetches, GatheredDocuments, Pages, PageVerdicts, 
 DUPLICATE = "duplicate"
 NEAR_DUPLICATE = "near_duplicate"
 PART_BYTES = 64 * 2**20
-"""Approximate maximum size of the texts of a part file in bytes; the pages with the last key prefix
-of a part may exceed it."""
+"""Approximate maximum size of the texts of a part file in bytes. A part may exceed it, because it
+contains all pages with its last key prefix."""
 PREFIX_SHIFT = 56
 """Number of bits after the prefix of a document key. The prefix is the first byte; all pages with
 the same prefix are in the same part."""
@@ -116,7 +116,7 @@ def build_documents(
         store.create_fingerprints_view(connection)
         fetches.view(connection, "fetches")
         groups = store.find_duplicates(connection, params.near_threshold)
-        duplicates = _select_pages(connection, groups, params)
+        duplicates = _create_selected_pages_view(connection, groups, params)
         excluded.update(duplicates)
         progress.advance(duplicates.total())
         documents = read_pages_in_key_order(connection, limits.memory)
@@ -132,17 +132,20 @@ def build_documents(
     return ledger
 
 
-def _select_pages(
+def _create_selected_pages_view(
     connection: duckdb.DuckDBPyConnection,
     duplicate_groups: pl.DataFrame,
     params: DocumentParameters,
 ) -> Counter[str]:
-    """Create the view `pages` of selected pages; count the dropped duplicates by reject reason.
+    """Create the view `pages` of selected pages, and count the dropped duplicates.
 
     Args:
         connection: DuckDB connection with the view `fingerprinted`.
         duplicate_groups: Groups of duplicates; see `duplicates.find_duplicate_groups`.
         params: Section `[documents]` of the definition.
+
+    Returns:
+        Number of dropped duplicates, by reject reason.
     """
     candidates = duplicate_groups.with_columns(key_to_id("number", "d").alias("doc_id"))
     with_reasons = candidates.with_columns(duplicate_reason_expr(params).alias("reason"))
@@ -189,7 +192,7 @@ def _write_parts(
 def _split_at_parts(
     batches: Iterable[pl.DataFrame], last_prefixes: Sequence[int]
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Split batches of documents at part boundaries; yield each piece with its part number.
+    """Split batches of documents at part boundaries; yield each slice with its part number.
 
     Part 0 is yielded even if there are no documents.
 

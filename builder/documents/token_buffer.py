@@ -19,7 +19,7 @@ from builder.documents.case_tables import (
     NOT_IN_TABLE,
     SEPARATOR,
     WORD_MARK,
-    lowercase_in_place,
+    lowercase_non_ascii_in_place,
 )
 from builder.documents.tokens import tokens_expr
 from builder.text.replacement import replace_where
@@ -118,7 +118,7 @@ def tokenize_chunks(texts: pl.Series) -> Iterator[TokenBuffer]:
 
 
 def _to_newline_terminated_bytes(texts: pl.Series) -> TextBytes:
-    """Return the UTF-8 bytes of texts, each followed by LF; nulls count as empty texts."""
+    """Return the UTF-8 bytes of texts, each followed by LF; null is treated as an empty text."""
     return to_text_bytes(texts.fill_null("") + "\n")
 
 
@@ -144,7 +144,7 @@ def _tokenize_range(lines: TextBytes, text_range: slice) -> TokenBuffer:
     texts = TextBytes(lines.data[ends[0] : ends[-1]], ends - ends[0])
     lower = np.frombuffer(bytearray(texts.data).translate(ASCII_TABLE), np.uint8)
     unknown = _translate_non_ascii(lower, np.flatnonzero(lower >= NON_ASCII))
-    buffer = _collapse_spaces(lower, texts.ends)
+    buffer = _build_token_buffer(lower, texts.ends)
     if not len(unknown):
         return buffer
     is_unknown = np.zeros(len(buffer.token_counts), dtype=np.bool_)
@@ -162,8 +162,8 @@ def _tokenize_with_polars(texts: pl.Series) -> pl.Series:
     return texts.to_frame("text").select(words)["text"]
 
 
-def _collapse_spaces(lowercase_bytes: Bytes, text_bounds: Positions) -> TokenBuffer:
-    """Create a token buffer from bytes in which tokens are separated by any number of spaces.
+def _build_token_buffer(lowercase_bytes: Bytes, text_bounds: Positions) -> TokenBuffer:
+    """Create a token buffer from bytes in which any number of spaces separates the tokens.
 
     Only the first of consecutive spaces is kept; spaces before the first token are dropped.
 
@@ -192,7 +192,7 @@ def _translate_non_ascii(lowercase_bytes: Bytes, offsets: Positions) -> Position
         Byte offsets of characters that are not in the tables, and of marks that do not follow a
         character of a word.
     """
-    kinds, sizes = lowercase_in_place(lowercase_bytes, offsets)
+    kinds, sizes = lowercase_non_ascii_in_place(lowercase_bytes, offsets)
     separators = np.flatnonzero(kinds == SEPARATOR)
     for offset in range(4):
         lowercase_bytes[offsets[separators] + offset] = SPACE

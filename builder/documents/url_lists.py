@@ -92,7 +92,10 @@ class UrlList:
         return bool(self._hosts or self._prefixes or self._pages)
 
     def matches(self, canonical_url: str) -> bool:
-        """Whether a canonical URL matches an entry of the list."""
+        """Return whether a canonical URL matches an entry of the list.
+
+        Matching entries are no longer listed by `note_unmatched_entries`.
+        """
         keys = list(self._find_entries(canonical_url))
         for key in keys:
             self._unmatched.pop(key, None)

@@ -74,7 +74,7 @@ def collect_page_verdicts(
         on_pages = connection.sql(ON_PAGES).pl().cast(pl.Schema(Verdicts.dtypes()))
     frames = [on_pages]
     for plugin in plugins:
-        frames += [run_plugin(plugin, batch) for batch in _page_batches(pages, limits)]
+        frames += [run_plugin(plugin, batch) for batch in _read_page_batches(pages, limits)]
     verdicts = pl.concat(frames)
     write_frame(verdicts, out / "page_verdicts.parquet", Verdicts)
     absent = listed.height - on_pages.height
@@ -85,7 +85,7 @@ def collect_page_verdicts(
     return ledger
 
 
-def _page_batches(pages: Table, limits: Limits) -> Iterator[pl.DataFrame]:
+def _read_page_batches(pages: Table, limits: Limits) -> Iterator[pl.DataFrame]:
     """Yield the document keys and URLs of all pages in batches, as input of plug-ins."""
     with limits.connect() as connection:
         pages.view(connection, "pages")

@@ -71,8 +71,8 @@ class AnonymousQueries:
     def iter_batches(self) -> Iterator[pl.DataFrame]:
         """Yield all k-anonymous queries in batches, in ascending order of `query`.
 
-        The columns are those of `forms.choose_published_texts`, `impressions`, `clicks` and
-        `top_clicks`.
+        The columns are those that `forms.choose_published_texts` returns, and `impressions`,
+        `clicks` and `top_clicks`.
         """
         parts = _count_rows(self.connection, "texts") // FORMS_PER_RANGE + 1
         for first, stop in pairwise(part * 2**64 // parts for part in range(parts + 1)):

@@ -54,7 +54,7 @@ class LeakageReport:
         leaks: One row per leak and training query: `snapshot`, `query_id`, `text`, `split`,
             `trained_snapshot`, `trained_id`, `trained_text`, `by` (the value that the queries
             share: text, id or variant_set).
-        near: One row per near-leak, with `similarity` instead of the column `by` of `leaks`.
+        near: One row per near-leak: the columns of `leaks`, with `similarity` instead of `by`.
         overlaps: Names of each pair of snapshots with overlapping intervals.
     """
 
@@ -100,8 +100,8 @@ def check_leakage(
 
     Args:
         snapshots: All snapshots of the collection.
-        threshold: Minimum edit similarity at which two words count as spellings of one word; two
-            queries that differ only in such words are a near-leak (`variants.threshold`).
+        threshold: Minimum edit similarity of two spellings of a word (`variants.threshold`).
+            Queries that differ only in spelling are near-leaks.
         limits: Memory and threads.
         has_french: Whether queries may be French; see `signatures.signature_expr`.
     """

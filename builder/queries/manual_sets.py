@@ -30,7 +30,7 @@ def read_manual_sets(sources: Sequence[Source]) -> pl.DataFrame:
     set_names: dict[str, str] = {}
     places: list[str] = []
     for source in sources:
-        names, queries, numbers = _read_lines(source)
+        names, queries, numbers = _read_manual_set_file(source)
         for name, folded, number in zip(names, fold_texts(queries), numbers, strict=True):
             if not folded:
                 raise FormatError(
@@ -53,7 +53,7 @@ def read_manual_sets(sources: Sequence[Source]) -> pl.DataFrame:
     return frame.with_columns(variant_set_id_expr(hashed).alias("manual_set"))
 
 
-def _read_lines(source: Source) -> tuple[list[str], list[str], list[int]]:
+def _read_manual_set_file(source: Source) -> tuple[list[str], list[str], list[int]]:
     """Return the set names, queries and line numbers of a file as three parallel lists."""
     names: list[str] = []
     queries: list[str] = []

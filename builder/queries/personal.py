@@ -104,13 +104,13 @@ def _join_digit_groups(text: str, min_length: int, max_length: int) -> Iterator[
 
 
 def _has_iban(text: str) -> bool:
-    """Whether an uppercase text contains a valid IBAN."""
+    """Return whether an uppercase text contains a valid IBAN."""
     starts = (match.start() for match in _IBAN_START.finditer(text))
     return any(_starts_with_iban(text[start : start + _LONGEST_IBAN]) for start in starts)
 
 
 def _starts_with_iban(text: str) -> bool:
-    """Whether a text starts with a valid IBAN."""
+    """Return whether a text starts with a valid IBAN."""
     length = IBAN_LENGTHS.get(text[:2])
     if length is None:
         return False
@@ -121,12 +121,12 @@ def _starts_with_iban(text: str) -> bool:
 
 
 def _has_social_security_number(text: str) -> bool:
-    """Whether a text contains a valid French social security number."""
+    """Return whether a text contains a valid French social security number."""
     return any(_is_social_security_number(number) for number in _join_digit_groups(text, 15, 15))
 
 
 def _is_social_security_number(number: str) -> bool:
-    """Whether a 15-character text is a French social security number with a valid check key."""
+    """Return whether 15 characters are a French social security number with a valid check key."""
     if not _NIR.fullmatch(number):
         return False
     digits = number[:13].replace("2A", "19").replace("2B", "18")
@@ -134,25 +134,25 @@ def _is_social_security_number(number: str) -> bool:
 
 
 def _has_card_number(text: str) -> bool:
-    """Whether a text contains a valid payment card number."""
+    """Return whether a text contains a valid payment card number."""
     numbers = _join_digit_groups(text, 14, 19)
     return any(_CARD.fullmatch(number) and _is_luhn_valid(number) for number in numbers)
 
 
 def _is_luhn_valid(number: str) -> bool:
-    """Whether the last digit is a valid Luhn check digit (ISO/IEC 7812-1, annex B)."""
+    """Return whether the last digit is a valid Luhn check digit (ISO/IEC 7812-1, annex B)."""
     doubled = (sum(divmod(2 * int(digit), 10)) for digit in number[-2::-2])
     return (sum(doubled) + sum(int(digit) for digit in number[::-2])) % 10 == 0
 
 
 def _has_ip_address(text: str) -> bool:
-    """Whether a text contains a public IP address."""
+    """Return whether a text contains a public IP address."""
     addresses = (match[0] for pattern in (_IPV4, _IPV6) for match in pattern.finditer(text))
     return any(_is_public_ip(address.strip(".")) for address in addresses)
 
 
 def _is_public_ip(address: str) -> bool:
-    """Whether a text is a public (globally reachable) IPv4 or IPv6 address."""
+    """Return whether a text is a public (globally reachable) IPv4 or IPv6 address."""
     try:
         return ipaddress.ip_address(address).is_global
     except ValueError:

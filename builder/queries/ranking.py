@@ -13,7 +13,8 @@ without a row), mean m, population standard deviation d and median M:
     score       p * s, with s one of these five stability measures, each in [0, 1]
 
 If the input has monthly totals (e.g. all page views of a month), counts are divided by the total of
-their month and multiplied by the mean total, so that growth of the source is not taken for a trend.
+their month and multiplied by the mean total, so that growth of the source is not mistaken for a
+trend.
 """
 
 from collections.abc import Iterator
@@ -133,9 +134,9 @@ def note_missing_months(counts: pl.DataFrame) -> Iterator[str]:
     missing = sorted({*_month_range(counts)} - {*counts["month"]})
     if missing:
         yield (
-            f"months without a row, whose counts are taken as 0: {len(missing):,} "
-            f"({list_first(missing, MAX_MONTHS, ', ')}); if counts are missing, add them, since "
-            "months of 0 lower the mean and the stability of all topics"
+            f"months without a row, treated as counts of 0: {len(missing):,} "
+            f"({list_first(missing, MAX_MONTHS, ', ')}); if their counts are missing from the "
+            "file, add them, since counts of 0 lower the mean and the stability of all topics"
         )
 
 

@@ -30,7 +30,7 @@ class QueryRule:
 
     Args:
         name: Name of the rule in the rejects and in the funnel.
-        condition: Boolean expression that is true for excluded queries; null counts as false.
+        condition: Boolean expression that is true for excluded queries; null is treated as false.
     """
 
     name: str

@@ -23,7 +23,7 @@ from builder.queries.rules import (
     selection_rules,
 )
 from builder.queries.stop_lists import read_stop_lists
-from builder.queries.unmatched import unmatched_stop_words, unmatched_topic_names
+from builder.queries.unmatched import track_stop_list_entries, track_topic_names
 from builder.queries.verdicts import excluded_keys, note_unmatched_filters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -59,7 +59,7 @@ def select_queries(
         progress: Advances by the number of k-anonymous queries.
         stop_lists: Text files with one query, word or phrase per line; see `stop_lists`.
         verdicts: Table with the schema `Verdicts`.
-        filters: Conditions on verdicts by which queries, or all impressions of users, are excluded.
+        filters: Conditions on verdicts that exclude queries, or users with all their impressions.
 
     Returns:
         The ledger, which counts distinct folded queries.
@@ -74,7 +74,7 @@ def select_queries(
     users = excluded_keys(verdicts, filters, "user")
     excluded_users = pl.concat(users.values()).unique() if users else None
     topic_rows = topics.scan().collect()
-    lists = unmatched_stop_words(stop_list, params), unmatched_topic_names(topic_rows, params)
+    lists = track_stop_list_entries(stop_list, params), track_topic_names(topic_rows, params)
     ledger = Ledger("queries")
     with open_k_anonymous_queries(
         impressions, log_queries, params, limits, excluded_users

@@ -49,8 +49,13 @@ def build_variant_sets(
     earlier = _earlier_sets(earlier_variants, manual_sets, has_french)
     groups = (
         _add_signature_and_initial_set(candidates, manual_sets, has_french)
-        .join(_first_sets(earlier, "query"), on="query", how="left")
-        .join(_first_sets(earlier, "initial_set"), on="initial_set", how="left", suffix="_of_equal")
+        .join(_first_assigned_sets(earlier, "query"), on="query", how="left")
+        .join(
+            _first_assigned_sets(earlier, "initial_set"),
+            on="initial_set",
+            how="left",
+            suffix="_of_equal",
+        )
         .with_columns(pl.coalesce("earlier_set", "earlier_set_of_equal").alias("earlier_set"))
         .with_columns(pl.coalesce("earlier_set", "initial_set").alias("group"))
     )
@@ -104,9 +109,11 @@ def _earlier_sets(
     )
 
 
-def _first_sets(earlier_sets: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Map each query or initial set (`key`) to the set it was first assigned to (`earlier_set`)."""
-    return earlier_sets.select(key, "earlier_set").unique(key, keep="first", maintain_order=True)
+def _first_assigned_sets(earlier_sets: pl.DataFrame, key_column: str) -> pl.DataFrame:
+    """Map each value of `key_column` (`query` or `initial_set`) to its first `earlier_set`."""
+    return earlier_sets.select(key_column, "earlier_set").unique(
+        key_column, keep="first", maintain_order=True
+    )
 
 
 def _link_groups_within_splits(
@@ -193,11 +200,11 @@ def _earlier_representatives(earlier_variants: Sequence[pl.DataFrame]) -> pl.Dat
 def _choose_representatives(
     members: pl.DataFrame, earlier_representatives: pl.DataFrame
 ) -> pl.DataFrame:
-    """Add the representative of each set, and why each candidate is in its set (`origin`).
+    """Choose the representative of each set, and return all members with the schema `Variants`.
 
-    A candidate that was a representative in an earlier snapshot is chosen again. If there is none,
-    the most frequent candidate is chosen, but candidates whose own set gave the variant set its id
-    (see `_add_signature_and_initial_set`) come first.
+    In order of preference, the representative is the member that was a representative in the
+    earliest snapshot, a member whose initial set (see `_add_signature_and_initial_set`) has the id
+    of the variant set, or the most frequent member.
     """
     ordered = members.join(earlier_representatives, on="query", how="left").sort(
         pl.col("leader"),

@@ -34,7 +34,7 @@ _WORDS = (
 )
 FUNCTION_WORDS = _WORDS.split("|")
 """Folded French function words, which rarely distinguish queries. Negations, `ou`, `sans`, `avec`,
-`contre`, `avant`, `apres` and `est` (east) count as content words."""
+`contre`, `avant`, `apres` and `est` (east) are treated as content words."""
 
 
 def signature_expr(text: pl.Expr, has_french: bool = True) -> pl.Expr:

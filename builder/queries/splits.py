@@ -103,7 +103,7 @@ def _split_later_snapshot(
     threshold: float,
     has_french: bool,
 ) -> pl.DataFrame:
-    """Assign the queries of a later (not a training) snapshot to the splits `seen` and `test`."""
+    """Assign the queries of a snapshot that is not a training snapshot to `seen` or `test`."""
     ids = training_ids(train_queries)
     if params.near == "together":
         earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
@@ -122,7 +122,7 @@ def split_key_expr() -> pl.Expr:
 def train_or_heldout_expr(params: SplitParameters) -> pl.Expr:
     """Return an expression that assigns a query of a training snapshot to `train` or `heldout`.
 
-    The hash of its variant set decides, or of the query itself if it has none.
+    The split is determined by a hash of the variant set id or, if it is null, of the query id.
     """
     heldout = in_sample(split_key_expr(), params.heldout_share, params.seed)
     return pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train")).alias("split")

@@ -1,4 +1,4 @@
-"""Reads stop lists: queries, words or phrases whose queries are excluded (`select.stop_lists`).
+"""Reads stop lists: queries, words and phrases to exclude from selection (`select.stop_lists`).
 
 Input: text files with one entry per line; `#` starts a comment. Output: the folded entries.
 """
@@ -18,7 +18,7 @@ SCHEMA = {"folded": pl.String, "name": pl.String}
 def read_stop_lists(sources: Sequence[Source]) -> pl.DataFrame:
     """Read the distinct folded entries of stop lists.
 
-    Entries are named by file and line, because they may contain the names of persons.
+    Entries are identified by file and line, because their texts may contain personal names.
 
     Returns:
         One row per entry, in file order: `folded`, `name` (file and line).

@@ -15,7 +15,7 @@ from builder.queries.texts import read_query_texts
 from builder.text.keys import fold
 
 LONG = 500
-"""Minimum number of characters of a text that counts as over-long."""
+"""Minimum number of characters of a text reported as over-long."""
 
 TEXT = pl.col("text").str.strip_suffix("\r")
 

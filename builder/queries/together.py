@@ -67,7 +67,10 @@ def find_queries_near_training(
     threshold: float,
     has_french: bool = True,
 ) -> pl.Series:
-    """Return the ids of queries whose text or signature is equal or near-equal in training queries.
+    """Return the ids of queries that are equal or nearly equal to a training query.
+
+    Such queries share the folded text of a training query, or have an equal or near-equal
+    signature.
 
     Args:
         connection: A DuckDB connection not shared with other callers.

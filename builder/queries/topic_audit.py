@@ -86,7 +86,7 @@ def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20
         queries=distinct.height,
         texts=queries.height,
         counts=_count_matches(topics, matches, queries.height),
-        differences=_differences_between_policies(matches, examples),
+        differences=_find_differences_between_policies(matches, examples),
         false_words=_find_false_match_words(topics, matches, examples),
     )
 
@@ -132,7 +132,7 @@ def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, text_count: int)
     )
 
 
-def _differences_between_policies(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
+def _find_differences_between_policies(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
     """Return, for every ordered pair of policies, the top queries that only the first matches."""
     key = ["topic_id", "folded"]
     rows = []

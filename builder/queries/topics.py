@@ -37,8 +37,7 @@ DEFAULTS = {"aliases": "", "language": FRENCH, "source": ""}
 TOPIC_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
 LANGUAGE = re.compile(r"[a-z]{2}")
 SPECIAL_CHARACTERS = r"[+#*^$\[\]\\]|\w\?|^\."
-"""Pattern of characters that belong to a name, such as c++, or to a pattern; matching ignores them.
-"""
+"""Pattern of characters that matching ignores, such as those of c++ or of regular expressions."""
 
 
 @stage("topics", version="3", scope=Scope.COLLECTION, writes=(Topics,))
@@ -80,12 +79,15 @@ def read_topics(
 
 
 def parse_topics(source: Source) -> tuple[pl.DataFrame, dict[int, str]]:
-    """Return the topics of a TSV file in file order, and why lines are skipped, by line number.
+    """Return the topics of a TSV file in file order, and the reason for each skipped line.
+
+    Returns:
+        Table with the schema `Topics`; reject reasons by line number.
 
     Raises:
         FormatError: see `read_topics`.
     """
-    header, lines = _read_lines(source)
+    header, lines = _read_header_and_lines(source)
     skipped = {
         number: "comment_line" if line.strip() else "blank_line"
         for number, line in enumerate(lines, 2)
@@ -111,7 +113,7 @@ def note_special_characters(topics: pl.DataFrame) -> Iterator[str]:
         yield (
             "labels and aliases of topics with characters that matching ignores: "
             f"{special.height:,} ({listed}); write words as users type them, without "
-            "patterns; a name that differs from a word only in such characters matches its queries"
+            "wildcards; a name that folds to another word matches the queries for that word"
         )
 
 
@@ -171,7 +173,7 @@ def require_same_topics(published: pl.DataFrame, topics: pl.DataFrame) -> None:
         )
 
 
-def _read_lines(source: Source) -> tuple[list[str], list[str]]:
+def _read_header_and_lines(source: Source) -> tuple[list[str], list[str]]:
     """Return the column names in the header of a file, and all lines after the header."""
     first, *lines = read_text_lines(source) or [""]
     header = split_cells(first, source, 1)
@@ -187,7 +189,7 @@ def _read_lines(source: Source) -> tuple[list[str], list[str]]:
 
 
 def _is_skipped(line: str) -> bool:
-    """Whether a line is blank or a comment."""
+    """Return whether a line is blank or a comment."""
     return not line.strip() or line.startswith("#")
 
 
@@ -208,23 +210,27 @@ def _parse_lines(header: list[str], lines: list[str], source: Source) -> Iterato
         yield topic
 
 
-def _parse_topic(header: list[str], fields: list[str], source: Source, line: int) -> dict[str, Any]:
+def _parse_topic(
+    header: list[str], fields: list[str], source: Source, line_number: int
+) -> dict[str, Any]:
     """Validate the fields of a line and return them as a topic, by column name."""
     if len(fields) != len(header):
         raise FormatError(
-            f"expected {len(header)} tab-separated fields, found {len(fields)}", source.name, line
+            f"expected {len(header)} tab-separated fields, found {len(fields)}",
+            source.name,
+            line_number,
         )
     topic = DEFAULTS | dict(zip(header, fields, strict=True))
-    check_label(topic[LABEL], source, line)
+    check_label(topic[LABEL], source, line_number)
     topic.setdefault("topic_id", _label_to_id(topic[LABEL]))
-    aliases = split_aliases(topic["aliases"], source, line)
+    aliases = split_aliases(topic["aliases"], source, line_number)
     for field, pattern, form in (
         ("topic_id", TOPIC_ID, "lowercase letters, digits, - and _"),
         ("language", LANGUAGE, "a two-letter ISO 639-1 code"),
     ):
         if not pattern.fullmatch(topic[field]):
             raise FormatError(
-                f"{field}: expected {form}, found {topic[field]!r}", source.name, line
+                f"{field}: expected {form}, found {topic[field]!r}", source.name, line_number
             )
     for name, folded in zip(
         (topic[LABEL], *aliases), fold_texts((topic[LABEL], *aliases)), strict=True
@@ -233,7 +239,7 @@ def _parse_topic(header: list[str], fields: list[str], source: Source, line: int
             raise FormatError(
                 f"expected a label or alias with at least one letter or digit, found {name!r}",
                 source.name,
-                line,
+                line_number,
             )
     return {**topic, "aliases": aliases}
 

@@ -12,16 +12,16 @@ from builder.text.listing import list_first
 
 SEPARATORS_AND_PATTERNS = r"[;,|/()\[\]*?^$]"
 STOP_LIST_ADVICE = (
-    "if they should exclude queries, write them without patterns and other columns: a whole query "
-    'per line or, with select.stop_matching = "word", a word or phrase'
+    "if they should exclude queries, write one per line, without wildcards or further columns: a "
+    'whole query or, with select.stop_matching = "word", a word or phrase'
 )
 MANUAL_SET_ADVICE = (
     "if they should be variants, write each as users type it; # starts a comment only at the start "
     "of a line"
 )
 TOPIC_ADVICE = (
-    "if they should match queries, write words as users type them, without patterns, and | between "
-    "aliases"
+    "if they should match queries, write words as users type them, without wildcards, and separate "
+    "aliases by |"
 )
 
 
@@ -29,8 +29,8 @@ class UnmatchedEntries:
     """Entries of a list, such as a stop list, that have matched no query yet.
 
     Args:
-        entries: Columns `folded` (text) and `name` (in the note). Rows with the same name are one
-            entry, which a query matches if it matches any of the texts.
+        entries: Columns `folded` (text) and `name` (in the note). Rows with the same name form one
+            entry; a query matches the entry if it matches any of these texts.
         matching: How an entry matches queries: by a matching policy, or as a whole `query`.
         subject: Beginning of the note, such as "entries of select.stop_lists that match no query".
         advice: What to do if an entry should match queries.
@@ -78,8 +78,15 @@ class UnmatchedEntries:
         return normalized_text_expr(folded, self._matching)
 
 
-def unmatched_stop_words(stop_list: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
-    """Return the entries of stop lists (see `stop_lists.read_stop_lists`), all unmatched."""
+def track_stop_list_entries(
+    stop_list: pl.DataFrame, params: SelectionParameters
+) -> UnmatchedEntries:
+    """Start tracking which entries of stop lists match no query; none is matched yet.
+
+    Args:
+        stop_list: See `stop_lists.read_stop_lists`.
+        params: Section `[select]` of the definition.
+    """
     return UnmatchedEntries(
         stop_list,
         params.stop_matching,
@@ -88,18 +95,22 @@ def unmatched_stop_words(stop_list: pl.DataFrame, params: SelectionParameters) -
     )
 
 
-def unmatched_topic_names(topics: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
-    """Return the topics (see `schemas.Topics`), and their doubtful aliases, all unmatched.
+def track_topic_names(topics: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
+    """Start tracking which topics and suspicious aliases match no query; none is matched yet.
 
-    An alias is doubtful if it looks like several aliases or like a pattern.
+    An alias is suspicious if it looks like several aliases or contains wildcards.
+
+    Args:
+        topics: Table with the schema `Topics`.
+        params: Section `[select]` of the definition.
     """
     names = topics.select(
         "topic_id", "label", pl.concat_list("label", "aliases").alias("alias")
     ).explode("alias")
-    is_doubtful = pl.col("alias").str.contains(SEPARATORS_AND_PATTERNS)
-    entries = names.sort(~is_doubtful, maintain_order=True).select(
+    is_suspicious = pl.col("alias").str.contains(SEPARATORS_AND_PATTERNS)
+    entries = names.sort(~is_suspicious, maintain_order=True).select(
         fold(pl.col("alias")).alias("folded"),
-        pl.when(is_doubtful & (pl.col("alias") != pl.col("label")))
+        pl.when(is_suspicious & (pl.col("alias") != pl.col("label")))
         .then(pl.format("alias '{}' of {}", "alias", "topic_id"))
         .otherwise(pl.format("'{}'", "label"))
         .alias("name"),
@@ -113,7 +124,7 @@ def unmatched_topic_names(topics: pl.DataFrame, params: SelectionParameters) -> 
 
 
 def note_unmatched_manual_sets(manual_sets: pl.DataFrame, texts: pl.Series) -> Iterator[str]:
-    """Yield a note that lists the queries of manual sets that are none of the texts, if any.
+    """Yield a note that lists the queries of manual sets that match no candidate, if there are any.
 
     Args:
         manual_sets: See `manual_sets.read_manual_sets`.

@@ -84,11 +84,12 @@ def _parse_verdict(
     return kind, number, label, source, version, _parse_score(score)
 
 
-def _parse_score(text: str) -> float:
+def _parse_score(score_text: str) -> float:
+    """Parse a score; raise a ValueError if it is not a number from 0 to 1."""
     try:
-        score = float(text)
+        score = float(score_text)
     except ValueError:
         score = math.nan
     if not 0 <= score <= 1:
-        raise ValueError(f"score: expected a number from 0 to 1, found {text[:80]!r}")
+        raise ValueError(f"score: expected a number from 0 to 1, found {score_text[:80]!r}")
     return score

@@ -62,7 +62,7 @@ def collect_verdicts(
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.verdicts.files)] = (),
 ) -> Ledger:
-    """Stage: collect verdicts on a log's queries, users and URLs from files and plug-ins.
+    """Stage: collect verdicts on the queries, users and URLs of a log, from files and plug-ins.
 
     Args:
         out: Folder that receives `verdicts.parquet` and `rejects.parquet`.
@@ -149,8 +149,7 @@ def note_unmatched_filters(
 def _matches_filter_expr(verdict_filter: VerdictFilter) -> pl.Expr:
     """Return an expression that is true for the verdicts that a filter selects.
 
-    These have the label of the filter, at least its minimum score and, if it has a source, this
-    source.
+    A filter selects verdicts by label, by minimum score and, optionally, by source.
     """
     condition = pl.col("label") == verdict_filter.label
     condition &= pl.col("score") >= verdict_filter.min_score

@@ -64,7 +64,7 @@ def test_comparison_holds_out_the_end_of_the_log(tmp_path: Path) -> None:
 def test_comparison_without_test_pages_fails(tmp_path: Path) -> None:
     other = [{**record, "query": "other"} for record in RECORDS]
     log, test = written(tmp_path, RECORDS, "a.jsonl"), written(tmp_path, other, "b.jsonl")
-    with pytest.raises(DataError, match="expected test pages with queries seen in training"):
+    with pytest.raises(DataError, match="expected test impressions of queries seen in training"):
         compare_models(log, test=test)
     with pytest.raises(UsageError, match="between 0 and 1"):
         compare_models(log, held_out=1.0)

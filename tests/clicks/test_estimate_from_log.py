@@ -310,7 +310,7 @@ def test_arrays_beyond_the_memory_limit_are_rejected(
     monkeypatch.setattr(encoding, "BYTES_PER_RESULT", 2**30)
     log = written(tmp_path, [{"query": "eau", "results": ["a", "b"], "clicks": []}])
     message = (
-        "2 results on distinct pages need about 2048 MiB of memory, but only 512 MiB are "
+        "2 results on distinct result pages need about 2048 MiB of memory, but only 512 MiB are "
         "available; increase --memory to 4097 MiB"
     )
     limits = Limits(tmp_path, memory=2**30)

@@ -132,8 +132,8 @@ def test_months_without_a_row_are_noted() -> None:
     months = ["2021-12", "2022-01", "2022-04"]
     counts = pl.DataFrame({"label": ["eau"] * 3, "month": months, "count": [1.0] * 3})
     note = (
-        "months without a row, whose counts are taken as 0: {}; if counts are missing, add them, "
-        "since months of 0 lower the mean and the stability of all topics"
+        "months without a row, treated as counts of 0: {}; if their counts are missing from the "
+        "file, add them, since counts of 0 lower the mean and the stability of all topics"
     )
     assert list(note_missing_months(counts)) == [note.format("2 (2022-02, 2022-03)")]
     assert list(note_missing_months(COUNTS)) == []

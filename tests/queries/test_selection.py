@@ -286,9 +286,9 @@ def test_entries_of_stop_lists_that_match_no_query_are_noted(
     assert ledger.notes == [
         (
             f"entries of select.stop_lists that match no query typed by enough users: {count} "
-            f"({names}; and {count - 10} more); if they should exclude queries, write them without "
-            "patterns and other columns: a whole query per line or, with select.stop_matching = "
-            '"word", a word or phrase'
+            f"({names}; and {count - 10} more); if they should exclude queries, write one per "
+            "line, without wildcards or further columns: a whole query or, with "
+            'select.stop_matching = "word", a word or phrase'
         )
     ]
 
@@ -308,7 +308,7 @@ def test_topics_that_match_no_query_are_noted(room, matching: str) -> None:
         (
             "topics that match no query typed by enough users: 3 (alias 'eau;eaux' of t0; "
             "'[ée]lectricité'; 'petrole'); if they should match queries, write words as users type "
-            "them, without patterns, and | between aliases"
+            "them, without wildcards, and separate aliases by |"
         )
     ]
 

@@ -82,8 +82,8 @@ def test_labels_that_lose_characters_are_noted(room) -> None:
         (
             "labels and aliases of topics with characters that matching ignores: 4 (c++ matches as "
             "c; .net matches as net; emplois? matches as emplois; emploi* matches as emploi); "
-            "write words as users type them, without patterns; a name that differs from a word "
-            "only in such characters matches its queries"
+            "write words as users type them, without wildcards; a name that folds to another word "
+            "matches the queries for that word"
         )
     ]
     _, _, ledger = read(room, "label\n" + "".join(f"a{n}+\n" for n in range(10, 22)))
@@ -112,8 +112,8 @@ def test_a_missing_value_is_no_label(room, cell: str) -> None:
     value = cell.strip('"')
     assert str(error.value) == (
         f"topics.tsv, line 3: label: expected a word or phrase, found {value!r}, which means a "
-        "missing value; delete the line, or, for a topic of this name, change its case (such as Na "
-        "for NA): labels match queries in any case"
+        "missing value; delete the line, or, if this is the name of a topic, change its case (such "
+        "as Na for NA), which matching ignores"
     )
 
 

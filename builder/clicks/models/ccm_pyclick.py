@@ -1,8 +1,8 @@
 """Click chain model fitted as in PyClick, only for comparison with published results.
 
 Chuklin, Markov & de Rijke (2015), section 4.2.5, with deviations 1 to 4 of `dbn_pyclick`. In
-addition, the last click counts as a satisfying click with weight a / (1 - c d) when attractiveness
-a is updated, where c is the continuation probability and d the probability of a click below. For
+addition, the update of attractiveness a treats the last click as a satisfying click of weight
+a / (1 - c d), where c is the continuation probability and d the probability of a click below. For
 the exact procedure, see `ccm`.
 """
 

@@ -91,6 +91,9 @@ def posterior_mean(
     return np.asarray((successes + prior.alpha) / (trials + prior.alpha + prior.beta))
 
 
-def gather_by_rank(values: Floats, pages: ResultPages, default: float) -> Floats:
-    """Return the value for the rank of each result, float64[m]; `default` at unknown ranks."""
-    return np.append(values, default)[np.minimum(pages.rank - 1, len(values))]
+def gather_by_rank(rank_values: Floats, pages: ResultPages, default: float) -> Floats:
+    """Look up the value for the rank of each result, float64[m].
+
+    Ranks for which `rank_values` has no value get `default`.
+    """
+    return np.append(rank_values, default)[np.minimum(pages.rank - 1, len(rank_values))]
