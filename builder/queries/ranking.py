@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from builder.errors import DataError
 from builder.queries.monthly_counts import read_monthly_counts
-from builder.text.listing import list_first
+from builder.text.listing import join_names
 
 Stability = Literal["cv", "evenness", "floor", "volatility", "trend"]
 STABILITIES: tuple[Stability, ...] = ("cv", "evenness", "floor", "volatility", "trend")
@@ -134,7 +134,7 @@ def note_missing_months(counts: pl.DataFrame) -> Iterator[str]:
     if missing:
         yield (
             f"months without a row, whose counts are taken as 0: {len(missing):,} "
-            f"({list_first(missing, MAX_MONTHS, ', ')}); if counts are missing, add them, since "
+            f"({join_names(missing, MAX_MONTHS, ', ')}); if counts are missing, add them, since "
             "months of 0 lower the mean and the stability of all topics"
         )
 
