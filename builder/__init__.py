@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from builder.commands.build import BuildReport, build, verify
     from builder.commands.demo import demo
     from builder.errors import DataError, LongEvalError, UsageError
-    from builder.simulation import Simulation, simulate, simulate_over_crawls
+    from builder.simulation import SimulationParameters, simulate, simulate_over_crawls
 
 _MODULES = {
     "BuildReport": "builder.commands.build",
     "Collection": "builder.collection.read",
     "DataError": "builder.errors",
     "LongEvalError": "builder.errors",
-    "Simulation": "builder.simulation",
+    "SimulationParameters": "builder.simulation",
     "Snapshot": "builder.collection.read",
     "UsageError": "builder.errors",
     "build": "builder.commands.build",
@@ -44,7 +44,7 @@ __all__ = [
     "Collection",
     "DataError",
     "LongEvalError",
-    "Simulation",
+    "SimulationParameters",
     "Snapshot",
     "UsageError",
     "__version__",

@@ -6,12 +6,12 @@ import hypothesis
 import pytest
 
 import builder
-from builder import BuildReport, Simulation
+from builder import BuildReport, SimulationParameters
 
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-WORLD = Simulation(
+WORLD = SimulationParameters(
     name="small",
     snapshots=3,
     documents=700,

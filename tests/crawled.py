@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.io.tables import ROWS_PER_GROUP, Table, TableWriter, table_at
-from builder.text.keys import id_to_key, key_to_id, keys64
+from builder.text.keys import hash_to_keys, id_to_key, key_to_id
 from schemas import Fetches, Pages
 
 
@@ -25,7 +25,7 @@ def write_crawled(
     types = Pages.dtypes() | Fetches.dtypes()
     absent = [pl.lit(None, kind).alias(n) for n, kind in types.items() if n not in pages.columns]
     has_ids = "doc_id" in pages.columns and not pages.is_empty()
-    doc = id_to_key("doc_id") if has_ids else pl.Series(keys64(pages["url_key"]))
+    doc = id_to_key("doc_id") if has_ids else pl.Series(hash_to_keys(pages["url_key"]))
     frame = pages.with_columns(absent).with_columns(
         doc=doc,
         number=pl.int_range(pages.height, dtype=pl.UInt64),

@@ -99,11 +99,11 @@ def simulate(
 
     Example: longeval simulate world --snapshots 3 --documents 10000 --queries 500
     """
-    from builder.simulation import Simulation, simulate_over_crawls
+    from builder.simulation import SimulationParameters, simulate_over_crawls
     from builder.simulation import simulate as write_world
 
     params = parse_options(
-        Simulation,
+        SimulationParameters,
         snapshots=snapshots,
         documents=documents,
         queries=queries,

@@ -12,9 +12,9 @@ from builder.errors import MissingExtraError
 from builder.evaluation import SanityCheckRow, run_sanity_check
 from builder.runtime.progress import Progress
 from builder.runtime.runner import StepResult
-from builder.simulation import Simulation, simulate
+from builder.simulation import SimulationParameters, simulate
 
-WORLD = Simulation(
+WORLD = SimulationParameters(
     name="demo",
     documents=3000,
     queries=100,

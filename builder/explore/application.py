@@ -82,7 +82,7 @@ def create_application(source: CollectionSource, port: int) -> ASGIApp:
     routes.append(Route("/static/{name}", _serve_static_file))
 
     def handle_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - Starlette
-        return _error_page(error, name)
+        return _error_response(error, name)
 
     handlers: Any = dict.fromkeys((HTTPException, LongEvalError, Exception), handle_error)
     application = Starlette(routes=routes, exception_handlers=handlers)
@@ -90,24 +90,24 @@ def create_application(source: CollectionSource, port: int) -> ASGIApp:
 
 
 def _create_page_handler(
-    source: CollectionSource, build_page: PageFunction, collection: str
+    source: CollectionSource, build_page: PageFunction, collection_name: str
 ) -> Callable[[Request], Response]:
     def handle(request: Request) -> Response:
         page_request = PageRequest(request.url.path, request.query_params)
-        return HTMLResponse(render_page(build_page(source, page_request), collection))
+        return HTMLResponse(render_page(build_page(source, page_request), collection_name))
 
     return handle
 
 
 def _create_item_handler(
-    source: CollectionSource, build_page: ItemPageFunction, collection: str
+    source: CollectionSource, build_page: ItemPageFunction, collection_name: str
 ) -> Callable[[Request], Response]:
     def handle(request: Request) -> Response:
         key = request.path_params["id"]
         if not ID.fullmatch(key):
             raise HTTPException(404)
         page_request = PageRequest(request.url.path, request.query_params)
-        return HTMLResponse(render_page(build_page(source, page_request, key), collection))
+        return HTMLResponse(render_page(build_page(source, page_request, key), collection_name))
 
     return handle
 
@@ -140,7 +140,7 @@ ADVICE = {
 """Text of the error page for each HTTP status."""
 
 
-def _error_page(error: Exception, collection: str) -> Response:
+def _error_response(error: Exception, collection_name: str) -> Response:
     """Return an HTML error page for an exception, with the matching HTTP status."""
     if isinstance(error, HTTPException):
         status, text = error.status_code, ADVICE.get(error.status_code, "")
@@ -152,13 +152,13 @@ def _error_page(error: Exception, collection: str) -> Response:
         status, text = 500, str(error)
     else:
         status, text = 500, ADVICE[500]
-    return _status_page(status, text, collection)
+    return _status_response(status, text, collection_name)
 
 
-def _status_page(status: int, text: str, collection: str) -> Response:
+def _status_response(status: int, text: str, collection_name: str) -> Response:
     title = ERROR_TITLES.get(status, "Error")
     page = Page(title, f"Error {status}", paragraph(text, "calm"), "")
-    return HTMLResponse(render_page(page, collection), status_code=status)
+    return HTMLResponse(render_page(page, collection_name), status_code=status)
 
 
 class RequestGuard:
@@ -167,12 +167,12 @@ class RequestGuard:
     Args:
         app: Application to protect.
         port: Port that the Host header of every request must contain.
-        collection: Name and version of the collection, for error pages.
+        collection_name: Name and version of the collection, for error pages.
     """
 
-    def __init__(self, app: ASGIApp, port: int, collection: str) -> None:
+    def __init__(self, app: ASGIApp, port: int, collection_name: str) -> None:
         self._app = app
-        self._collection = collection
+        self._collection_name = collection_name
         self._hosts = {f"{host}:{port}" for host in HOSTS} | ({*HOSTS} if port == 80 else set())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -198,7 +198,7 @@ class RequestGuard:
         status = self._rejection_status(scope)
         response = self._app
         if status is not None:
-            response = _status_page(status, ADVICE[status], self._collection)
+            response = _status_response(status, ADVICE[status], self._collection_name)
         await response(scope, receive, send_with_headers)
 
     def _rejection_status(self, scope: Scope) -> int | None:

@@ -11,7 +11,7 @@ from builder.explore.forms import (
 )
 from builder.explore.grades import document_link, format_grade
 from builder.explore.page_request import PageRequest, page_url
-from builder.explore.queries import TOPICS, query_link
+from builder.explore.queries import TOPICS, query_link_cell
 from builder.explore.render import Page, link
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
@@ -108,9 +108,9 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def signed_count_cell(value: int) -> Cell:
+def signed_count_cell(difference: int) -> Cell:
     """Return a table cell with the signed difference between two counts."""
-    return Cell(numbers.format_signed_integer(value) if value else "0", value)
+    return Cell(numbers.format_signed_integer(difference) if difference else "0", difference)
 
 
 def changes_page(source: CollectionSource, request: PageRequest) -> Page:
@@ -124,16 +124,16 @@ def changes_page(source: CollectionSource, request: PageRequest) -> Page:
     kind = request.choice_parameter("kind", list(KINDS), "documents")
     end = request.choice_parameter("to", source.snapshots[1:], source.snapshots[-1])
     start = next(a for a, b in pairs if b == end)
-    values = _statement_values(source, request, kind) | {"from": start, "to": end}
-    fields = _create_filter_fields(source, kind, pairs, values)
+    filter_values = _read_filter_values(source, request, kind) | {"from": start, "to": end}
+    fields = _create_filter_fields(source, kind, pairs, filter_values)
     sql = {
-        "documents": HOST_DOCUMENTS if values["host"] else DOCUMENTS,
+        "documents": HOST_DOCUMENTS if filter_values["host"] else DOCUMENTS,
         "queries": QUERIES,
         "qrels": QRELS,
     }
-    statement = Statement(sql[kind], dict(values))
+    statement = Statement(sql[kind], dict(filter_values))
     columns = {
-        "documents": _document_columns(source, values),
+        "documents": _document_columns(source, filter_values),
         "queries": QUERY_COLUMNS,
         "qrels": QREL_COLUMNS,
     }
@@ -145,12 +145,14 @@ def changes_page(source: CollectionSource, request: PageRequest) -> Page:
         columns[kind],
         statement,
         ORDERS[kind],
-        empty="No changes match these filters.",
+        empty_text="No changes match these filters.",
     )
     return Page(heading, lead, (render_filter_form(request, *fields), found), "/changes")
 
 
-def _statement_values(source: CollectionSource, request: PageRequest, kind: str) -> dict[str, str]:
+def _read_filter_values(
+    source: CollectionSource, request: PageRequest, kind: str
+) -> dict[str, str]:
     topics = [row["topic_id"] for row in source.fetch_rows(Statement(TOPICS))]
     return {
         "status": request.choice_parameter("status", STATUSES[kind]),
@@ -162,34 +164,39 @@ def _statement_values(source: CollectionSource, request: PageRequest, kind: str)
 
 
 def _create_filter_fields(
-    source: CollectionSource, kind: str, pairs: list[tuple[str, str]], values: Mapping[str, str]
+    source: CollectionSource,
+    kind: str,
+    pairs: list[tuple[str, str]],
+    filter_values: Mapping[str, str],
 ) -> list[FilterField]:
     named = [(name, name.replace("_", " ")) for name in STATUSES[kind]]
     fields = [
         create_select_field("kind", "Of", kind, KINDS.items()),
         create_select_field(
-            "to", "Snapshots", values["to"], [(b, f"{a} to {b}") for a, b in pairs]
+            "to", "Snapshots", filter_values["to"], [(b, f"{a} to {b}") for a, b in pairs]
         ),
         create_select_field(
-            "direction", "Direction", values["direction"], [ALL, *DIRECTIONS[kind].items()]
+            "direction", "Direction", filter_values["direction"], [ALL, *DIRECTIONS[kind].items()]
         ),
     ]
     if named:
         fields.append(
-            create_select_field("status", "What happened", values["status"], [ALL, *named])
+            create_select_field("status", "What happened", filter_values["status"], [ALL, *named])
         )
     if kind == "documents":
         fields.append(
-            create_select_field("degree", "Degree", values["degree"], [ALL, *CHANGE_BANDS])
+            create_select_field("degree", "Degree", filter_values["degree"], [ALL, *CHANGE_BANDS])
         )
-        fields.append(create_search_field("host", "Part of the host", values["host"]))
+        fields.append(create_search_field("host", "Part of the host", filter_values["host"]))
     elif topics := source.fetch_rows(Statement(TOPICS)):
         options = [ALL, *((t["topic_id"], t["label"]) for t in topics)]
-        fields.append(create_select_field("topic", "Topic", values["topic"], options))
+        fields.append(create_select_field("topic", "Topic", filter_values["topic"], options))
     return fields
 
 
-def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tuple[Column, ...]:
+def _document_columns(
+    source: CollectionSource, filter_values: Mapping[str, str]
+) -> tuple[Column, ...]:
     """Return the columns of the document change table; URLs are read only for visible rows."""
     urls: dict[str, str] = {}
 
@@ -203,7 +210,7 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
     def comparison_cell(row: Row) -> Cell:
         if row["status"] != "updated":
             return Cell(numbers.DASH)
-        pair = {"from": values["from"], "to": values["to"]}
+        pair = {"from": filter_values["from"], "to": filter_values["to"]}
         return Cell(link(page_url(f"/page/{row['doc_id']}", **pair) + "#difference", "compare"))
 
     def matched_url_cell(row: Row) -> Cell:
@@ -216,8 +223,8 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
         Column(
             "What happened",
             lambda r: Cell(r["status"].replace("_", " ")),
-            "updated: words differ; not sampled, not shown, left out: crawled in the later "
-            "period, but not part of the snapshot",
+            "updated: the words differ; not sampled, not shown or left out: crawled in the later "
+            "period, but missing from the snapshot",
             "status",
         ),
         Column(
@@ -245,14 +252,14 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
 
 
 QUERY_COLUMNS = (
-    Column("Query", lambda r: query_link(r["query_id"], r["text"]), sort="text"),
+    Column("Query", lambda r: query_link_cell(r["query_id"], r["text"]), sort="text"),
     Column("What happened", "status", "new, gone or kept", "status"),
     Column("Before", "impressions_from", "Impressions in the earlier snapshot"),
     Column("After", "impressions_to", "Impressions in the later snapshot"),
     Column("Moved", lambda r: signed_count_cell(r["moved"]), "Change in impressions", "moved"),
 )
 QREL_COLUMNS = (
-    Column("Query", lambda r: query_link(r["query_id"], r["text"]), sort="text"),
+    Column("Query", lambda r: query_link_cell(r["query_id"], r["text"]), sort="text"),
     Column("Page", lambda r: Cell(link(f"/page/{r['doc_id']}", r["doc_id"]))),
     Column("Grade before", lambda r: Cell(format_grade(r["grade_from"])), sort="before"),
     Column("Grade after", lambda r: Cell(format_grade(r["grade_to"])), sort="after"),

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from builder.explore.document_texts import diff_section, translation_section
 from builder.explore.document_urls import urls_section
 from builder.explore.page_request import PageRequest, page_url
-from builder.explore.queries import query_link
+from builder.explore.queries import query_link_cell
 from builder.explore.render import Page, link, render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
@@ -44,24 +44,26 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
     Raises:
         HTTPException: 404 if the collection does not contain the document.
     """
-    values: dict[str, Any] = {"doc": doc_id}
-    map_rows = source.fetch_rows(Statement(MAP_ROW, values))
-    judged = source.fetch_rows(Statement(QRELS, values))
-    ids = [row["id"] for row in source.fetch_rows(Statement(RELEASE_IDS, values))] or [doc_id]
-    values["ids"] = ids
-    versions = source.fetch_rows(Statement(VERSIONS, values))
-    changes = source.fetch_rows(Statement(DOCUMENT_CHANGES, values))
+    sql_parameters: dict[str, Any] = {"doc": doc_id}
+    map_rows = source.fetch_rows(Statement(MAP_ROW, sql_parameters))
+    judged = source.fetch_rows(Statement(QRELS, sql_parameters))
+    ids = [row["id"] for row in source.fetch_rows(Statement(RELEASE_IDS, sql_parameters))] or [
+        doc_id
+    ]
+    sql_parameters["ids"] = ids
+    versions = source.fetch_rows(Statement(VERSIONS, sql_parameters))
+    changes = source.fetch_rows(Statement(DOCUMENT_CHANGES, sql_parameters))
     if not (map_rows or judged or versions):
         raise HTTPException(404, "The collection does not contain a page with this id.")
     title = next((v["title"] for v in reversed(versions) if v["title"]), None)
     url = map_rows[0]["url"] if map_rows else versions[-1]["url"] if versions else doc_id
     body = (
-        _render_facts(source, doc_id, map_rows, versions),
-        _versions_section(source, versions, changes, values),
-        diff_section(source, request, versions, values),
-        translation_section(source, request, versions, values),
+        _render_document_properties(source, doc_id, map_rows, versions),
+        _versions_section(source, versions, changes, sql_parameters),
+        diff_section(source, request, versions, sql_parameters),
+        translation_section(source, request, versions, sql_parameters),
         urls_section(source, doc_id, map_rows, changes),
-        _judgements_section(source, judged, values),
+        _judgements_section(source, judged, sql_parameters),
     )
     parts = [
         ("versions", "Versions"),
@@ -73,10 +75,10 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
     return Page(title or url, [url] if title else [], body, "/pages", parts)
 
 
-def _render_facts(
+def _render_document_properties(
     source: CollectionSource, doc_id: str, map_rows: Sequence[Row], versions: Sequence[Row]
 ) -> Markup:
-    """Render a document's id, why it is included, and the crawls and snapshots that contain it."""
+    """Render a document's id, reason for inclusion, and the crawls and snapshots containing it."""
     facts = [("Id", doc_id), ("Reason for inclusion", _inclusion_reasons(source, versions))]
     if map_rows and map_rows[0]["crawled"] is not None:
         facts.append(("Crawled in", ", ".join(map_rows[0]["crawled"]) or "none of the snapshots"))
@@ -100,16 +102,16 @@ def _inclusion_reasons(source: CollectionSource, versions: Sequence[Row]) -> str
         reasons.append(f"shown for a query of the collection ({', '.join(shown_in)})")
     if sampled_in:
         size = "" if sample_share is None else f"{numbers.format_percent(sample_share)} "
-        reasons.append(f"drawn into the {size}sample of the crawl ({', '.join(sampled_in)})")
+        reasons.append(f"part of the {size}sample of the crawl ({', '.join(sampled_in)})")
     return "; ".join(reasons)
 
 
-def format_date(seconds: int | None) -> str:
+def format_date(unix_time: int | None) -> str:
     """Format a Unix time in seconds as a UTC date; return a dash if it is missing or invalid."""
-    if not seconds:
+    if not unix_time:
         return numbers.DASH
     try:
-        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d")
+        return datetime.datetime.fromtimestamp(unix_time, datetime.UTC).strftime("%Y-%m-%d")
     except (ValueError, OverflowError, OSError):
         return numbers.DASH
 
@@ -121,7 +123,7 @@ VERSION_COLUMNS = (
     Column("Words", "tokens", "Number of words in title and text"),
     Column(
         "Language",
-        lambda r: Cell(_language_text(r)),
+        lambda r: Cell(_format_language(r)),
         "Language detected in the text, with the detector's confidence",
     ),
     Column(
@@ -143,24 +145,24 @@ VERSION_COLUMNS = (
     ),
     Column(
         "Same text as",
-        lambda r: _duplicate_link(r, "duplicate_group"),
+        lambda r: _duplicate_link_cell(r, "duplicate_group"),
         "First page of the group of exact duplicates",
     ),
     Column(
         "Nearly same as",
-        lambda r: _duplicate_link(r, "near_duplicate_group"),
+        lambda r: _duplicate_link_cell(r, "near_duplicate_group"),
         "First page of the group of near duplicates",
     ),
 )
 
 
-def _language_text(row: Row) -> str:
+def _format_language(row: Row) -> str:
     if row["language"] is None:
         return numbers.DASH
     return f"{row['language']} ({numbers.format_percent(row['language_score'], 0)})"
 
 
-def _duplicate_link(row: Row, column: str) -> Cell:
+def _duplicate_link_cell(row: Row, column: str) -> Cell:
     doc_id = row[column]
     return Cell(numbers.DASH if doc_id is None else link(f"/page/{doc_id}", doc_id))
 
@@ -169,7 +171,7 @@ def _versions_section(
     source: CollectionSource,
     versions: Sequence[Row],
     changes: Sequence[Row],
-    values: dict[str, Any],
+    sql_parameters: dict[str, Any],
 ) -> Markup:
     """Render a table of a document's versions and a table of the changes between them."""
     version_table = render_table(
@@ -177,16 +179,16 @@ def _versions_section(
         "The page in each snapshot",
         VERSION_COLUMNS,
         versions,
-        Statement(VERSIONS, values),
-        empty="The collection does not contain the text of this page.",
+        Statement(VERSIONS, sql_parameters),
+        empty_text="The collection does not contain the text of this page.",
     )
     columns = (
         Column("From", "from_snapshot"),
         Column("To", "to_snapshot"),
         Column(
             "What happened",
-            lambda r: Cell(_status_text(r)),
-            "added, removed, updated, unchanged, or why a snapshot lacks the page",
+            lambda r: Cell(_format_status(r)),
+            "added, removed, updated, unchanged, or why the page is missing from a snapshot",
         ),
         Column("Dice", lambda r: decimal_cell(r["dice"]), "Dice coefficient of the two word sets"),
         Column(
@@ -196,39 +198,39 @@ def _versions_section(
         ),
         Column("Words before", "tokens_from"),
         Column("Words after", "tokens_to"),
-        Column("Difference", lambda r: _diff_link(r, str(values["doc"]))),
+        Column("Difference", lambda r: _diff_link_cell(r, str(sql_parameters["doc"]))),
     )
     change_table = render_table(
         source,
         "What happened between snapshots",
         columns,
         changes,
-        Statement(DOCUMENT_CHANGES, values),
-        empty="No changes are recorded.",
+        Statement(DOCUMENT_CHANGES, sql_parameters),
+        empty_text="No changes are recorded.",
     )
     return section(
         "versions", "Versions", "Every version of the page.", version_table, change_table
     )
 
 
-def _status_text(row: Row) -> str:
+def _format_status(row: Row) -> str:
     status = str(row["status"]).replace("_", " ")
     return f"{status}, {row['band']}" if row["band"] else status
 
 
-def _diff_link(row: Row, doc_id: str) -> Cell:
+def _diff_link_cell(row: Row, doc_id: str) -> Cell:
     if row["status"] not in ("updated", "unchanged"):
         return Cell(numbers.DASH)
-    values = {"from": row["from_snapshot"], "to": row["to_snapshot"]}
-    return Cell(link(page_url(f"/page/{doc_id}", **values) + "#difference", "compare"))
+    pair = {"from": row["from_snapshot"], "to": row["to_snapshot"]}
+    return Cell(link(page_url(f"/page/{doc_id}", **pair) + "#difference", "compare"))
 
 
 def _judgements_section(
-    source: CollectionSource, judgements: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, judgements: Sequence[Row], sql_parameters: dict[str, Any]
 ) -> Markup:
     """Render a table of a document's relevance judgements."""
     columns = (
-        Column("Query", lambda r: query_link(r["query_id"], r["text"])),
+        Column("Query", lambda r: query_link_cell(r["query_id"], r["text"])),
         Column("Snapshot", "snapshot"),
         Column("Grade", "grade", "0 not relevant, 1 relevant, 2 highly relevant"),
         Column("Impressions", "impressions", "How often the page was shown for the query"),
@@ -255,7 +257,7 @@ def _judgements_section(
         "Judgements of the page",
         columns,
         judgements,
-        Statement(QRELS, values),
-        empty="The page has no judgements.",
+        Statement(QRELS, sql_parameters),
+        empty_text="The page has no judgements.",
     )
     return section("judged", "Judgements", "Every query for which the page was judged.", found)

@@ -32,7 +32,10 @@ MAX_SENTENCES = 400
 
 
 def diff_section(
-    source: CollectionSource, request: PageRequest, versions: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource,
+    request: PageRequest,
+    versions: Sequence[Row],
+    sql_parameters: dict[str, Any],
 ) -> Markup:
     """Render the word diff of the two versions that the request selects.
 
@@ -41,7 +44,7 @@ def diff_section(
         request: Request with the parameters `from` and `to` (snapshots), and `language` (`source`
             or `english`).
         versions: Versions of the document, in chronological order.
-        values: SQL parameters that select the document: `doc` and `ids`.
+        sql_parameters: SQL parameters that select the document: `doc` and `ids`.
     """
     names = [row["snapshot"] for row in versions]
     heading, lead = "Difference", "Words that were added or removed between two versions."
@@ -62,9 +65,10 @@ def diff_section(
         both = (("source", "source"), ("english", "English"))
         fields.append(create_select_field("language", "Text", language, both))
     before, after = (
-        source.fetch_rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
+        source.fetch_rows(Statement(TEXT, {**sql_parameters, "snapshot": n}))[0]
+        for n in (start, end)
     )
-    diff = diff_words(_title_and_text(before, suffix), _title_and_text(after, suffix))
+    diff = diff_words(_join_title_and_text(before, suffix), _join_title_and_text(after, suffix))
     removed = numbers.pluralize(diff.removed, "word")
     count = f"{removed} removed, {numbers.format_count(diff.added)} added"
     if diff.omitted:
@@ -85,18 +89,23 @@ def diff_section(
     )
 
 
-def _language_code(source: CollectionSource, suffix: str) -> str:
+def _language_code(source: CollectionSource, column_suffix: str) -> str:
     """Return the language code of the text columns with the given suffix: `en` for `_en`."""
-    return next((k for k, own in source.collection.languages.items() if own == suffix), "und")
+    return next(
+        (k for k, own in source.collection.languages.items() if own == column_suffix), "und"
+    )
 
 
-def _title_and_text(row: Row, suffix: str) -> str:
+def _join_title_and_text(row: Row, column_suffix: str) -> str:
     """Return the title and text of a document version, separated by a line break."""
-    return f"{row[f'title{suffix}'] or ''}\n{row[f'text{suffix}'] or ''}".strip()
+    return f"{row[f'title{column_suffix}'] or ''}\n{row[f'text{column_suffix}'] or ''}".strip()
 
 
 def translation_section(
-    source: CollectionSource, request: PageRequest, versions: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource,
+    request: PageRequest,
+    versions: Sequence[Row],
+    sql_parameters: dict[str, Any],
 ) -> Markup:
     """Render the sentences of a document version with their translations.
 
@@ -106,18 +115,18 @@ def translation_section(
         source: Connection to the collection.
         request: Request whose parameter `snapshot` selects the version.
         versions: Versions of the document, in chronological order.
-        values: SQL parameters that select the document: `doc` and `ids`.
+        sql_parameters: SQL parameters that select the document: `doc` and `ids`.
     """
     heading = "Translation"
     lead = "Every sentence with its translation, and flags for possible errors."
-    done = source.fetch_rows(Statement(TRANSLATED, values))
+    done = source.fetch_rows(Statement(TRANSLATED, sql_parameters))
     if not done:
         return section(
             "translation",
             heading,
             lead,
             empty_note("The collection does not contain a translation of this page."),
-            _render_source_text(source, versions, values),
+            _render_source_text(source, versions, sql_parameters),
         )
     names = [row["snapshot"] for row in done]
     snapshot = request.choice_parameter("snapshot", names, names[-1])
@@ -149,20 +158,20 @@ def translation_section(
         source,
         f"Sentences of {snapshot}",
         columns,
-        Statement(SENTENCES, {**values, "snapshot": snapshot, "most": MAX_SENTENCES}),
-        empty="No sentences are recorded.",
+        Statement(SENTENCES, {**sql_parameters, "snapshot": snapshot, "most": MAX_SENTENCES}),
+        empty_text="No sentences are recorded.",
     )
     return section("translation", heading, lead, chosen, paragraph(count, "note"), sentences)
 
 
 def _render_source_text(
-    source: CollectionSource, versions: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, versions: Sequence[Row], sql_parameters: dict[str, Any]
 ) -> Markup | None:
     """Render the source text of a document's last version; return None if it has no versions."""
     if not versions:
         return None
     name = versions[-1]["snapshot"]
-    row = source.fetch_rows(Statement(TEXT, {**values, "snapshot": name}))[0]
-    diff = diff_words(_title_and_text(row, ""), _title_and_text(row, ""))
+    row = source.fetch_rows(Statement(TEXT, {**sql_parameters, "snapshot": name}))[0]
+    diff = diff_words(_join_title_and_text(row, ""), _join_title_and_text(row, ""))
     language = {"language": _language_code(source, "")}
     return render_macro("difference", f"The text in {name}", diff.runs, language)

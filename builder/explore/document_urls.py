@@ -26,13 +26,13 @@ def urls_section(
         map_rows: Rows of the document in `documents_map`, at most one.
         changes: Rows of the document in `document_changes`.
     """
-    rows = [_url_row("URL in the last snapshot", None, doc_id, r["url"]) for r in map_rows]
+    rows = [_create_url_row("URL in the last snapshot", None, doc_id, r["url"]) for r in map_rows]
     for row in map_rows:
         if row["loose_id"] is not None:
             values = {"doc": doc_id, "loose": row["loose_id"]}
             label = "differs only in scheme, www or trailing slash (loose match)"
             same = source.fetch_rows(Statement(LOOSE, values))
-            rows += [_url_row(label, None, r["doc_id"], r["url"]) for r in same]
+            rows += [_create_url_row(label, None, r["doc_id"], r["url"]) for r in same]
     rows += [_matched_url_row(row) for row in changes if row["matched_id"]]
     columns = (
         Column("What", "what"),
@@ -45,7 +45,7 @@ def urls_section(
         columns,
         rows,
         None,
-        empty="The collection does not record a URL for this page.",
+        empty_text="The collection does not record a URL for this page.",
     )
     return section("urls", "URLs", "Current and former URLs of the page.", found)
 
@@ -55,8 +55,8 @@ def _matched_url_row(row: Row) -> Row:
     direction = "moved to" if row["status"] == "removed" else "moved from"
     how = "near-identical text" if row["matched_by"] == "moved" else "loose match"
     pair = f"{row['from_snapshot']} to {row['to_snapshot']}"
-    return _url_row(f"{direction} ({how})", pair, row["matched_id"], None)
+    return _create_url_row(f"{direction} ({how})", pair, row["matched_id"], None)
 
 
-def _url_row(label: str, snapshots: str | None, doc_id: str, url: str | None) -> Row:
+def _create_url_row(label: str, snapshots: str | None, doc_id: str, url: str | None) -> Row:
     return {"what": label, "snapshots": snapshots, "doc_id": doc_id, "url": url}

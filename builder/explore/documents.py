@@ -22,7 +22,7 @@ SELECT doc_key AS doc_id, NULL::VARCHAR AS url, NULL::BIGINT AS snapshot_count,
 FROM qrels WHERE ($text = '' OR doc_key = $text) AND ($snapshot = '' OR snapshot = $snapshot)
 GROUP BY doc_key
 """
-"""SQL in place of `DOCUMENTS` for collections without texts; lists only judged documents."""
+"""SQL that replaces `DOCUMENTS` for collections without texts; it lists only judged documents."""
 ORDERS = {"id": "doc_id", "url": "url, doc_id", "snapshots": "snapshot_count DESC, doc_id"}
 
 
@@ -59,7 +59,13 @@ def documents_page(source: CollectionSource, request: PageRequest) -> Page:
     statement = Statement(DOCUMENTS if has_urls else JUDGED_DOCUMENTS, dict(values))
     orders = ORDERS if has_urls else {"id": ORDERS["id"]}
     found = render_paged_table(
-        source, request, "Pages", columns, statement, orders, empty="No pages match these filters."
+        source,
+        request,
+        "Pages",
+        columns,
+        statement,
+        orders,
+        empty_text="No pages match these filters.",
     )
     lead = (
         "All pages of all snapshots."

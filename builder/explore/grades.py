@@ -14,7 +14,7 @@ from builder.reporting.parts import empty_note, legend, paragraph, section
 from schemas import GRADES as GRADE_NAMES
 
 MAX_DOCUMENTS = 100
-"""Maximum number of documents shown in a grade table; the data to copy contain all documents."""
+"""Maximum number of documents shown in a grade table; the copyable rows contain all documents."""
 MIN_STABILITY = 0.8
 """Stability below which a grade is marked as uncertain."""
 
@@ -31,7 +31,7 @@ WHERE query_key = $query ORDER BY doc_key, qrels.snapshot
 
 
 def render_grade_matrix(
-    source: CollectionSource, grades: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, grades: Sequence[Row], sql_parameters: dict[str, Any]
 ) -> Markup:
     """Render grades as a table with one row per document and one column per snapshot.
 
@@ -40,7 +40,7 @@ def render_grade_matrix(
     Args:
         source: Connection to the collection.
         grades: Rows returned by the SQL statement `GRADES`.
-        values: SQL parameters of that statement.
+        sql_parameters: Parameters of that statement.
     """
     by_document: dict[str, dict[str, Row]] = {}
     for row in grades:
@@ -59,7 +59,7 @@ def render_grade_matrix(
                 doc, next((r["url"] for r in by_document[doc].values() if r["url"]), None)
             ),
             [
-                _grade_cell(by_document[doc].get(name), f"e{number}-{column}")
+                _grade_cell_variables(by_document[doc].get(name), f"e{number}-{column}")
                 for column, name in enumerate(source.snapshots)
             ],
         )
@@ -84,18 +84,20 @@ def render_grade_matrix(
         legend([(f"{grade} {name}", f"grade-{grade}") for grade, name in GRADE_NAMES.items()]),
         render_macro("matrix", "Grades of judged pages by snapshot", source.snapshots, rows),
         paragraph(note, "note") if note else None,
-        render_copyable_code(source, "Grades of judged pages", grades, Statement(GRADES, values)),
+        render_copyable_code(
+            source, "Grades of judged pages", grades, Statement(GRADES, sql_parameters)
+        ),
     )
 
 
 def document_link(doc_id: str, url: str | None) -> Markup:
-    """Return a link to a document's page; its label is the URL without scheme, or the id."""
+    """Return a link to a document's page, labeled with the URL without scheme, or else the id."""
     text = (url or doc_id).removeprefix("https://").removeprefix("http://")
     return link(f"/page/{doc_id}", text)
 
 
-def _grade_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
-    """Return the template values of a grade table cell; None if there is no judgement."""
+def _grade_cell_variables(row: Row | None, element_id: str) -> dict[str, Any] | None:
+    """Return the template variables of a cell in a grade table; None if there is no judgement."""
     if row is None:
         return None
     is_unsure = row["stability"] is not None and row["stability"] < MIN_STABILITY
@@ -103,7 +105,7 @@ def _grade_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
     return {
         "grade": row["grade"],
         "unsure": is_unsure,
-        "identifier": identifier,
+        "identifier": element_id,
         "heading": f"Grade {row['grade']} in {row['snapshot']}",
         "facts": facts,
         "hint": "; ".join(f"{label}: {text}" for label, text in facts),

@@ -44,7 +44,7 @@ OPTIONAL_TABLES = {
     "sentences": "translations, so pages are shown in one language",
     "rejects": "rejects",
 }
-"""What is missing from a collection that lacks an optional table, by table name."""
+"""Description of what is not available if an optional table is missing, by table name."""
 
 CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "judged_are_listed": ("/queries", {"group": "judged only"}),
@@ -67,7 +67,7 @@ CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "grades_recur": ("/changes", {"kind": "qrels", "direction": "changed"}),
     "pairs_recur": ("/changes", {"kind": "qrels", "direction": "lost"}),
 }
-"""URL path and parameters of the page with the rows counted by a check, by check id."""
+"""URL path and parameters of the page that lists the rows counted by a check, by check id."""
 
 
 def overview_page(source: CollectionSource, request: PageRequest) -> Page:  # noqa: ARG001 - every page takes both
@@ -103,14 +103,14 @@ MALFORMED_REPORT = (KeyError, TypeError, ValueError, AttributeError, IndexError,
 
 
 def _drift_report_sections(source: CollectionSource, drift: Mapping[str, Any]) -> Markup:
-    """Render the sections of a drift report; its checks link to the rows that they count."""
+    """Render the sections of a drift report, with a link from each check to the rows it counts."""
     first, rest = sections.findings_section(drift), [chart(drift) for chart in CHARTS]
     charts = (sections.sizes_section(drift), *rest)
     return join_markup(first, _snapshots_section(source), *charts, checks_section(source, drift))
 
 
 def describe_missing_tables(source: CollectionSource) -> list[str]:
-    """Return one sentence per table that the collection lacks."""
+    """Return one sentence per optional table, except `rejects`, missing from the collection."""
     return [
         f"This collection has no {text}."
         for name, text in OPTIONAL_TABLES.items()
@@ -149,7 +149,7 @@ def _snapshots_section(source: CollectionSource) -> Any:
             columns,
             rows,
             None,
-            empty="The collection has no snapshots.",
+            empty_text="The collection has no snapshots.",
         ),
     )
 
@@ -175,7 +175,7 @@ def checks_section(source: CollectionSource, drift: Mapping[str, Any]) -> Any:
             _construction_check_row(source, c) for c in drift["checks"] if c["verdict"] == outcome
         ]
         if rows:
-            check_table = render_table(source, caption, CHECK_COLUMNS, rows, None, empty="")
+            check_table = render_table(source, caption, CHECK_COLUMNS, rows, None, empty_text="")
             body.append(collapsible(f"{caption} ({len(rows)})", check_table, is_open=is_open))
     lead = (
         "Whether two snapshots were constructed in the same way; if not, differences between them "

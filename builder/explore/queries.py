@@ -90,19 +90,19 @@ SORTS = {
 TOPICS = "SELECT topic_id, label FROM topics ORDER BY topic_id"
 
 
-def query_link(query_id: str, text: str | None) -> Cell:
-    """Return a table cell with a link to a query's page; its label is the text, or the id."""
+def query_link_cell(query_id: str, text: str | None) -> Cell:
+    """Return a table cell with a link to a query's page, labeled with the text, or else the id."""
     return Cell(link(f"/query/{query_id}", text or query_id))
 
 
-def _join_with_commas(values: list[str] | None) -> str:
-    return ", ".join(values) if values else numbers.DASH
+def _join_with_commas(names: list[str] | None) -> str:
+    return ", ".join(names) if names else numbers.DASH
 
 
 COLUMNS = (
     Column(
         "Query",
-        lambda r: query_link(r["query_id"], r["text"]),
+        lambda r: query_link_cell(r["query_id"], r["text"]),
         "Text in the last snapshot that lists the query",
         "text",
     ),
@@ -134,7 +134,7 @@ IMPRESSION_COLUMNS = (
         "moved",
     ),
 )
-"""Columns that need impression counts, which imported collections lack."""
+"""Columns omitted for imported collections, which have no impression counts."""
 IMPRESSION_ORDERS = ("impressions", "moved", "least")
 
 
@@ -166,7 +166,7 @@ def queries_page(source: CollectionSource, request: PageRequest) -> Page:
         COLUMNS if source.is_imported else (*COLUMNS, *IMPRESSION_COLUMNS),
         Statement(QUERIES, dict(values)),
         orders,
-        empty="No queries match these filters.",
+        empty_text="No queries match these filters.",
         is_small=True,
     )
     lead = (

@@ -55,31 +55,31 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
     Raises:
         HTTPException: 404 if the collection does not contain the query.
     """
-    values = {"query": query_id}
-    snapshot_rows = source.fetch_rows(Statement(SNAPSHOT_ROWS, values))
+    sql_parameters = {"query": query_id}
+    snapshot_rows = source.fetch_rows(Statement(SNAPSHOT_ROWS, sql_parameters))
     if not any(row["listed"] or row["judged"] for row in snapshot_rows):
         raise HTTPException(404, "The collection does not contain a query with this id.")
-    map_rows = source.fetch_rows(Statement(MAP_ROW, values))
+    map_rows = source.fetch_rows(Statement(MAP_ROW, sql_parameters))
     listed = [row for row in snapshot_rows if row["listed"]]
     text = listed[-1]["text"] if listed else map_rows[0]["text"] if map_rows else query_id
     english = next((row["text_en"] for row in reversed(listed) if row["text_en"]), None)
     lead = [english] if english else []
-    grades = source.fetch_rows(Statement(GRADES, values))
+    grades = source.fetch_rows(Statement(GRADES, sql_parameters))
     scores = systems_sections(source, request, query_id)
     body = (
-        _render_facts(source, query_id, map_rows, listed),
-        _statistics_over_time_section(source, snapshot_rows, values),
-        render_grade_matrix(source, grades, values),
-        _grade_changes_section(source, grades, values),
+        _render_query_properties(source, query_id, map_rows, listed),
+        _statistics_over_time_section(source, snapshot_rows, sql_parameters),
+        render_grade_matrix(source, grades, sql_parameters),
+        _grade_changes_section(source, grades, sql_parameters),
         *scores,
-        _translation_section(source, values),
+        _translation_section(source, sql_parameters),
     )
     parts = [("life", "Over time"), ("grades", "Grades"), ("moves", "Why grades changed")]
     parts += [("runs", "Systems")] if scores else []
     return Page(text, lead, body, "/queries", [*parts, ("translation", "Translation")])
 
 
-def _render_facts(
+def _render_query_properties(
     source: CollectionSource, query_id: str, map_rows: Sequence[Row], listed_rows: Sequence[Row]
 ) -> Markup:
     """Render a query's id, topics and variants, and whether every snapshot lists the query."""
@@ -120,17 +120,17 @@ SNAPSHOT_COLUMNS = (
 
 
 LOG_COLUMNS = ("impressions", "users", "clicks")
-"""Columns omitted for imported collections, which lack log statistics and store 0 instead."""
+"""Columns omitted for imported collections, which have no log statistics and store 0 instead."""
 
 
 def _statistics_over_time_section(
-    source: CollectionSource, snapshot_rows: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, snapshot_rows: Sequence[Row], sql_parameters: dict[str, Any]
 ) -> Markup:
     """Render a table of a query's statistics per snapshot and a line chart of its impressions."""
     columns = [c for c in SNAPSHOT_COLUMNS if not (source.is_imported and c.value in LOG_COLUMNS)]
-    statement = Statement(SNAPSHOT_ROWS, values)
+    statement = Statement(SNAPSHOT_ROWS, sql_parameters)
     found = render_table(
-        source, "The query in each snapshot", columns, snapshot_rows, statement, empty=""
+        source, "The query in each snapshot", columns, snapshot_rows, statement, empty_text=""
     )
     names = [row["snapshot"] for row in snapshot_rows]
     counts = [row["impressions"] for row in snapshot_rows]
@@ -143,7 +143,7 @@ def _statistics_over_time_section(
 
 
 def _grade_changes_section(
-    source: CollectionSource, grades: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, grades: Sequence[Row], sql_parameters: dict[str, Any]
 ) -> Markup:
     """Render a table of a query's changed grades, with click evidence and document changes."""
     urls = {row["doc_key"]: row["url"] for row in grades}
@@ -166,12 +166,13 @@ def _grade_changes_section(
         source,
         "Grades that differ between consecutive snapshots",
         columns,
-        Statement(GRADE_CHANGES, values),
-        empty="No grades differ between snapshots.",
+        Statement(GRADE_CHANGES, sql_parameters),
+        empty_text="No grades differ between snapshots.",
     )
     lead = (
         "Every changed grade, with the click evidence of both snapshots and the change of the "
-        "page. If the page is unchanged, the grade changed because of clicks, not of the text."
+        "page. If the page is unchanged, the grade changed because of the clicks, not because of "
+        "the text."
     )
     return section("moves", "Why grades changed", lead, found)
 
@@ -184,11 +185,11 @@ def _document_change_cell(row: Row) -> Cell:
     text = f"{status.replace('_', ' ')}, {band}" if band else status.replace("_", " ")
     if status != "updated":
         return Cell(text)
-    values = {"from": row["from_snapshot"], "to": row["to_snapshot"]}
-    return Cell(link(page_url(f"/page/{row['doc_id']}", **values) + "#difference", text))
+    pair = {"from": row["from_snapshot"], "to": row["to_snapshot"]}
+    return Cell(link(page_url(f"/page/{row['doc_id']}", **pair) + "#difference", text))
 
 
-def _translation_section(source: CollectionSource, values: dict[str, Any]) -> Markup:
+def _translation_section(source: CollectionSource, sql_parameters: dict[str, Any]) -> Markup:
     """Render a table of a query's translations, one row per sentence and snapshot."""
     columns = (
         Column("Snapshot", "snapshot"),
@@ -204,7 +205,7 @@ def _translation_section(source: CollectionSource, values: dict[str, Any]) -> Ma
         source,
         "Translation of the query",
         columns,
-        Statement(TRANSLATIONS, values),
-        empty="The collection does not contain a translation of this query.",
+        Statement(TRANSLATIONS, sql_parameters),
+        empty_text="The collection does not contain a translation of this query.",
     )
     return section("translation", "Translation", None, found)

@@ -58,7 +58,12 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
         request, create_select_field("measure", "Measure", measure, MEASURES), anchor="runs"
     )
     made = render_table(
-        source, f"{measure} and rank of each system", _score_columns(request), rows, None, empty=""
+        source,
+        f"{measure} and rank of each system",
+        _score_columns(request),
+        rows,
+        None,
+        empty_text="",
     )
     return [
         section(
@@ -67,7 +72,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
             lead,
             chosen,
             grid(render_macro("block", chart), made),
-            _attribution_markup(source, request, query_id, measure),
+            _render_attribution(source, request, query_id, measure),
         )
     ]
 
@@ -120,15 +125,17 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
     )
 
 
-def signed_score_cell(value: float | None) -> Cell:
+def signed_score_cell(difference: float | None) -> Cell:
     """Return a table cell with a signed score difference; None becomes a dash."""
-    return Cell(numbers.format_signed_decimal(value), -1e300 if value is None else value)
+    return Cell(
+        numbers.format_signed_decimal(difference), -1e300 if difference is None else difference
+    )
 
 
-def _attribution_markup(
+def _render_attribution(
     source: CollectionSource, request: PageRequest, query_id: str, measure: str
 ) -> Markup | None:
-    """Render the causes of the score change selected by the request; None if none is selected."""
+    """Render the causes of the score change that the request selects; None if it selects none."""
     system = request.choice_parameter("system", source.systems)
     until = request.choice_parameter("until", source.snapshots[1:])
     if not system or not until:
@@ -156,7 +163,10 @@ def _attribution_markup(
         "in both snapshots, so the contribution of query changes is zero."
     )
     return render_macro(
-        "attribution", heading, [render_table(source, heading, columns, rows, None, empty="")], note
+        "attribution",
+        heading,
+        [render_table(source, heading, columns, rows, None, empty_text="")],
+        note,
     )
 
 
@@ -173,7 +183,7 @@ def attribute_query_score_change(
         measure: Measure of the scores, such as `nDCG@10`.
 
     Raises:
-        DataError: A snapshot has no judgements for the query, or document changes are unknown.
+        DataError: A snapshot has no judgements for the query, or no document changes are recorded.
     """
     sides = []
     for name in snapshots:

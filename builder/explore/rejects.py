@@ -36,34 +36,36 @@ def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
     known = source.fetch_rows(Statement(STAGE_REASONS))
     stages = sorted({row["stage"] for row in known})
     reasons = sorted({row["reason"] for row in known})
-    values = {
+    filter_values = {
         "snapshot": request.choice_parameter("snapshot", source.snapshots),
         "stage": request.choice_parameter("stage", stages),
         "reason": request.choice_parameter("reason", reasons),
         "file": request.text_parameter("file"),
     }
-    summary = _summary_table(source, values)
+    summary = _render_summary_table(source, filter_values)
     listed = {"snapshot": source.snapshots, "stage": stages, "reason": reasons}
     fields = [
         create_select_field(
             name,
             name.capitalize(),
-            values[name],
+            filter_values[name],
             [ALL, *((one, one.replace("_", " ")) for one in options)],
         )
         for name, options in listed.items()
     ]
     chosen = render_filter_form(
-        request, *fields, create_search_field("file", "Part of the file name", values["file"])
+        request,
+        *fields,
+        create_search_field("file", "Part of the file name", filter_values["file"]),
     )
     found = render_paged_table(
         source,
         request,
         "Rejected rows",
         COLUMNS,
-        Statement(REJECTS, dict(values)),
+        Statement(REJECTS, dict(filter_values)),
         ORDERS,
-        empty="No rejects match these filters.",
+        empty_text="No rejects match these filters.",
     )
     lead = "Every row that a stage rejected, with the reason: rows in = rows out + rejects."
     body = (
@@ -73,14 +75,14 @@ def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
     return Page("Rejects", lead, body, "/rejects")
 
 
-def _summary_table(source: CollectionSource, values: Mapping[str, str]) -> Markup:
+def _render_summary_table(source: CollectionSource, filter_values: Mapping[str, str]) -> Markup:
     """Render counts of rejected rows: one row per stage and reason, one column per snapshot."""
-    statement = Statement(REASONS, dict(values))
+    statement = Statement(REASONS, dict(filter_values))
     statement_rows = source.fetch_rows(statement)
     counts = {(r["stage"], r["reason"], r["snapshot"]): r["rows"] for r in statement_rows}
     named = sorted({(r["stage"], r["reason"]) for r in statement_rows})
     rows = [{"stage": stage, "reason": reason} for stage, reason in named]
-    names = [n for n in source.snapshots if values["snapshot"] in ("", n)]
+    names = [n for n in source.snapshots if filter_values["snapshot"] in ("", n)]
 
     def create_count_column(snapshot: str) -> Column:
         def count_cell(row: Row) -> Cell:
@@ -107,7 +109,7 @@ def _summary_table(source: CollectionSource, values: Mapping[str, str]) -> Marku
         columns,
         rows,
         statement,
-        empty="No rows were rejected.",
+        empty_text="No rows were rejected.",
         statement_rows=statement_rows,
     )
 

@@ -48,7 +48,7 @@ class Page:
 
 @cache
 def template_environment() -> Environment:
-    """Return the Jinja2 environment that loads the templates of explorer and reports."""
+    """Return the Jinja2 environment that loads the templates of the explorer and of reports."""
     return report_environment().overlay(
         loader=ChoiceLoader([PackageLoader("builder.explore"), PackageLoader("builder.reporting")])
     )

@@ -26,17 +26,17 @@ MIN_DEPTH = 10
 are loaded as a result."""
 
 
-def load_runs(source: CollectionSource, folder: Path) -> None:
+def load_runs(source: CollectionSource, path: Path) -> None:
     """Score runs, and add the tables `scores` and `ranked` to a connection.
 
     Must be called before `CollectionSource.restrict_access`.
 
     Args:
         source: Connection to the collection.
-        folder: Run file, or folder of run files.
+        path: Run file, or folder of run files.
 
     Raises:
-        UsageError: A file cannot be assigned to a snapshot, or the folder has no runs.
+        UsageError: A file cannot be assigned to a snapshot, or the folder contains no runs.
         FormatError: A run or qrels file is malformed.
         MissingExtraError: The extra [evaluation] is not installed.
     """
@@ -44,7 +44,7 @@ def load_runs(source: CollectionSource, folder: Path) -> None:
     folders = {name: collection.snapshot(name).folder for name in source.snapshots}
     qrels = {name: at / "qrels.parquet" for name, at in folders.items()}
     parameters = EvaluationParameters(measures=MEASURES, resamples=0)
-    scores = evaluate_paths(qrels, [folder], parameters).query_scores
+    scores = evaluate_paths(qrels, [path], parameters).query_scores
     parts = [
         replace_ids_with_keys(rows.with_columns(doc_id=pl.lit("")), folders[str(name[0])]).drop(
             "doc_id"
@@ -52,17 +52,17 @@ def load_runs(source: CollectionSource, folder: Path) -> None:
         for name, rows in scores.group_by("snapshot", maintain_order=True)
     ]
     columns = pl.concat(parts).select("snapshot", "system", "measure", "query_id", "score")
-    source.add_table("scores", _to_arrow(columns.rename({"query_id": "query_key"})))
-    files = assign_runs([folder], source.snapshots, number_snapshots(folders))
+    source.add_table("scores", _to_arrow_table(columns.rename({"query_id": "query_key"})))
+    files = assign_runs([path], source.snapshots, number_snapshots(folders))
     queries = max((rows["query_id"].n_unique() for rows in parts), default=1)
     depth = min(MAX_DEPTH, max(MIN_DEPTH, MAX_RANKED_DOCUMENTS // max(1, queries * len(files))))
-    ranked = pl.concat([_top_documents(file, folders[file.snapshot], depth) for file in files])
-    source.add_table("ranked", _to_arrow(ranked))
+    ranked = pl.concat([_read_top_documents(file, folders[file.snapshot], depth) for file in files])
+    source.add_table("ranked", _to_arrow_table(ranked))
     source.systems = tuple(sorted({file.system for file in files}))
     source.depth = depth
 
 
-def _top_documents(file: RunFile, snapshot_folder: Path, depth: int) -> pl.DataFrame:
+def _read_top_documents(file: RunFile, snapshot_folder: Path, depth: int) -> pl.DataFrame:
     ranking = replace_ids_with_keys(
         read_snapshot_run(file.path, depth, snapshot_folder).ranking, snapshot_folder
     )
@@ -75,5 +75,5 @@ def _top_documents(file: RunFile, snapshot_folder: Path, depth: int) -> pl.DataF
     )
 
 
-def _to_arrow(rows: pl.DataFrame) -> Any:
+def _to_arrow_table(rows: pl.DataFrame) -> Any:
     return rows.to_arrow(compat_level=pl.CompatLevel.oldest())

@@ -30,7 +30,7 @@ def serve(
     """Serve a collection until Ctrl-C or SIGTERM.
 
     Args:
-        collection: Version folder, or a parent folder, whose highest version is served.
+        collection: Version folder, or parent folder of versions, of which the highest is served.
         runs: Run file, or folder of run files; None to show no runs. The name of a run file, or of
             its folder, must contain the name of the snapshot.
         port: Port of 127.0.0.1; 0 for any free port.
@@ -111,14 +111,14 @@ def _find_free_port(port: int) -> int:
 
 
 @contextmanager
-def _stop_on_signal(server: Any, interrupt: Callable[[], None]) -> Iterator[None]:
+def _stop_on_signal(server: Any, interrupt_statements: Callable[[], None]) -> Iterator[None]:
     """Stop the server on Ctrl-C or SIGTERM while the context is active.
 
     The server does not wait for open requests to finish.
 
     Args:
         server: Uvicorn server.
-        interrupt: Function that interrupts running SQL statements.
+        interrupt_statements: Function that interrupts running SQL statements.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -127,7 +127,7 @@ def _stop_on_signal(server: Any, interrupt: Callable[[], None]) -> Iterator[None
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal handler
         server.should_exit = True
         server.force_exit = True
-        interrupt()
+        interrupt_statements()
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

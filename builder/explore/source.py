@@ -1,8 +1,8 @@
-"""DuckDB connection to a published collection, with restricted file access and memory.
+"""DuckDB connection to a published collection, with restricted file access and limited memory.
 
 DuckDB reads only files below the version folder, never spills to disk, and has a memory limit. A
-table that the collection lacks becomes an empty table. A damaged file causes errors only in
-statements that read it.
+table that is missing from the collection becomes an empty table. A damaged file causes errors only
+in statements that read it.
 """
 
 from collections.abc import Set as AbstractSet
@@ -66,14 +66,14 @@ class CollectionSource:
         )
         self._connection.execute(FOLD_MACRO_SQL.replace("TEMP ", ""))
 
-    def add_table(self, name: str, rows: Any) -> None:
+    def add_table(self, name: str, arrow_table: Any) -> None:
         """Copy an Arrow table to a new in-memory DuckDB table; call before `restrict_access`.
 
         Args:
             name: Name of the new table.
-            rows: Arrow table.
+            arrow_table: Rows of the new table.
         """
-        self._connection.from_arrow(rows).create(name)
+        self._connection.from_arrow(arrow_table).create(name)
 
     def restrict_access(self) -> None:
         """Restrict file access to the collection's folder, and lock the DuckDB configuration."""
@@ -209,7 +209,7 @@ def open_collection_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -
     """Open a published collection for queries.
 
     Args:
-        path: Version folder, or a parent folder, whose highest version is opened.
+        path: Version folder, or parent folder of versions, of which the highest is opened.
         memory_limit: Memory limit of DuckDB.
 
     Raises:

@@ -1,4 +1,4 @@
-"""SQL statements that run with bound parameters, and their copyable text with literals.
+"""SQL statements with bound parameters, and SQL text with literals for users to copy.
 
 DuckDB receives values only as bound parameters. In the SQL text that users copy, values are quoted
 literals.
@@ -94,7 +94,7 @@ def sql_literal(value: Value | None) -> str:
     return str(value)
 
 
-def values_sql(rows: Sequence[Row]) -> str:
+def rows_to_values_sql(rows: Sequence[Row]) -> str:
     """Return a `SELECT * FROM (VALUES ...)` statement with the rows as literals."""
     if not rows:
         return "SELECT NULL WHERE false"

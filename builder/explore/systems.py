@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from builder.explore.forms import create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest, page_url
-from builder.explore.queries import query_link
+from builder.explore.queries import query_link_cell
 from builder.explore.query_systems import signed_score_cell
 from builder.explore.render import Page, render_macro
 from builder.explore.runs import MEASURES
@@ -76,7 +76,10 @@ def systems_page(source: CollectionSource, request: PageRequest) -> Page:
 
 
 def _scores_over_time_section(
-    source: CollectionSource, names: Sequence[str], rows: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource,
+    names: Sequence[str],
+    rows: Sequence[Row],
+    filter_values: dict[str, Any],
 ) -> Markup:
     over: list[Row] = []
     for name in names:
@@ -104,14 +107,14 @@ def _scores_over_time_section(
         Column("Equal", "equal"),
     )
     line = charts.LineSeries("mean difference", "series-0", [row["mean"] for row in over])
-    title = f"{values['measure']}, {values['first']} minus {values['second']}"
+    title = f"{filter_values['measure']}, {filter_values['first']} minus {filter_values['second']}"
     return section(
         "time",
         "Over time",
         "The first system is better where the difference is positive.",
         grid(
             render_macro("block", charts.line_chart(title, names, [line])),
-            render_table(source, "Differences by snapshot", columns, over, None, empty=""),
+            render_table(source, "Differences by snapshot", columns, over, None, empty_text=""),
         ),
     )
 
@@ -120,8 +123,8 @@ def _snapshot_section(
     source: CollectionSource,
     rows: Sequence[Row],
     snapshot: str,
-    first: str,
-    second: str,
+    first_system: str,
+    second_system: str,
     measure: str,
 ) -> Markup:
     ordered = sorted(rows, key=lambda row: (-abs(row["difference"]), row["query_id"]))
@@ -134,9 +137,9 @@ def _snapshot_section(
     }
     made = [{**row, "text": texts.get(row["query_id"])} for row in chosen]
     columns = (
-        Column("Query", lambda r: query_link(r["query_id"], r["text"])),
-        Column(first, lambda r: decimal_cell(r["first"], 4)),
-        Column(second, lambda r: decimal_cell(r["second"], 4)),
+        Column("Query", lambda r: query_link_cell(r["query_id"], r["text"])),
+        Column(first_system, lambda r: decimal_cell(r["first"], 4)),
+        Column(second_system, lambda r: decimal_cell(r["second"], 4)),
         Column("Difference", lambda r: signed_score_cell(r["difference"]), "First minus second"),
     )
     note = (
@@ -150,18 +153,27 @@ def _snapshot_section(
         "Each point is a query; on the line, both scores are equal. Select a point to open its "
         "query.",
         grid(
-            _scatter_plot(ordered[:MAX_POINTS], first, second, measure),
+            _render_scatter_plot(ordered[:MAX_POINTS], first_system, second_system, measure),
             render_table(
-                source, "Largest differences", columns, made, None, empty="No queries were scored."
+                source,
+                "Largest differences",
+                columns,
+                made,
+                None,
+                empty_text="No queries were scored.",
             ),
         ),
         paragraph(note, "note") if note else None,
     )
 
 
-def _scatter_plot(rows: Sequence[Row], first: str, second: str, measure: str) -> Markup:
+def _render_scatter_plot(
+    rows: Sequence[Row], first_system: str, second_system: str, measure: str
+) -> Markup:
     """Render a scatter plot of two systems' per-query scores; each point links to its query."""
-    drawing = Chart(f"{measure}: {second} (vertical) against {first} (horizontal)", height=400)
+    drawing = Chart(
+        f"{measure}: {second_system} (vertical) against {first_system} (horizontal)", height=400
+    )
     left, right, top, bottom = drawing.plot_area
     values = [0.0, 1.0, *(row[side] for row in rows for side in ("first", "second"))]
     x, y = LinearScale(values, left, right), LinearScale(values, bottom, top)

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from builder.explore.page_request import PAGE_SIZE, PageRequest
 from builder.explore.render import render_macro
 from builder.explore.source import CollectionSource
-from builder.explore.statements import Row, Statement, values_sql
+from builder.explore.statements import Row, Statement, rows_to_values_sql
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, empty_note, integer_cell
 from builder.reporting.render import Content, join_markup
@@ -56,7 +56,7 @@ def render_statement_table(
     columns: Sequence[Column],
     statement: Statement,
     *,
-    empty: str,
+    empty_text: str,
 ) -> Markup:
     """Run a statement, and render all its rows as an HTML table.
 
@@ -65,10 +65,10 @@ def render_statement_table(
         caption: Caption of the table.
         columns: Columns; cells of the first column are row headers.
         statement: Statement to run.
-        empty: Sentence to show if there are no rows.
+        empty_text: Sentence to show if there are no rows.
     """
     rows = source.fetch_rows(statement)
-    return render_table(source, caption, columns, rows, statement, empty=empty)
+    return render_table(source, caption, columns, rows, statement, empty_text=empty_text)
 
 
 def render_table(
@@ -78,7 +78,7 @@ def render_table(
     rows: Sequence[Row],
     statement: Statement | None,
     *,
-    empty: str,
+    empty_text: str,
     statement_rows: Sequence[Row] | None = None,
 ) -> Markup:
     """Render rows as an HTML table.
@@ -89,11 +89,11 @@ def render_table(
         columns: Columns; cells of the first column are row headers.
         rows: Rows to show.
         statement: Statement that returned the rows; None to copy the rows as SQL literals.
-        empty: Sentence to show if there are no rows.
+        empty_text: Sentence to show if there are no rows.
         statement_rows: Rows returned by the statement, if `rows` arranges them differently.
     """
     if not rows:
-        return empty_note(empty)
+        return empty_note(empty_text)
     headers = [(column.label, column.hint, "", "") for column in columns]
     return _render_table_with_headers(
         source, caption, columns, headers, rows, statement, statement_rows
@@ -108,7 +108,7 @@ def render_paged_table(
     statement: Statement,
     orders: Mapping[str, str],
     *,
-    empty: str,
+    empty_text: str,
     is_small: bool = False,
 ) -> Markup:
     """Render one page of a statement's rows, sorted as requested, with links to other pages.
@@ -120,7 +120,7 @@ def render_paged_table(
         columns: Columns; cells of the first column are row headers.
         statement: Statement that returns all rows.
         orders: Constant SQL for ORDER BY, by sort key; the first key is the default.
-        empty: Sentence to show if there are no rows.
+        empty_text: Sentence to show if there are no rows.
         is_small: Whether there are few rows, so that one statement can select and count them.
     """
     sort = request.choice_parameter("sort", list(orders), next(iter(orders)))
@@ -136,7 +136,7 @@ def render_paged_table(
     rows = [{name: v for name, v in row.items() if name != "all_rows"} for row in rows]
     if not rows:
         text = (
-            empty
+            empty_text
             if not total
             else f"There are only {numbers.format_count(-(-total // PAGE_SIZE))} pages."
         )
@@ -185,14 +185,14 @@ def _render_table_with_headers(
 def code_snippets(
     source: CollectionSource, rows: Sequence[Row], statement: Statement | None
 ) -> list[tuple[str, str]]:
-    """Return pairs (name, text): Polars code and DuckDB SQL that return the rows, and their CSV.
+    """Return (name, text) pairs: Polars code and DuckDB SQL that return rows, and the rows as CSV.
 
     Args:
         source: Connection to the collection that the code reads.
         rows: Rows returned by the statement.
         statement: Statement that returned the rows; None to write the rows as SQL literals.
     """
-    script = values_sql(rows) + ";" if statement is None else source.sql_script(statement)
+    script = rows_to_values_sql(rows) + ";" if statement is None else source.sql_script(statement)
     first, _, last = script.rpartition(";\n")
     polars = "import duckdb\n\n"
     if first:
@@ -213,11 +213,11 @@ def to_csv(rows: Sequence[Row]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows[0])
-    writer.writerows([[_csv_value(value) for value in row.values()] for row in rows])
+    writer.writerows([[_format_csv_value(value) for value in row.values()] for row in rows])
     return out.getvalue()
 
 
-def _csv_value(value: Any) -> Any:
+def _format_csv_value(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return "|".join(map(str, value)) if isinstance(value, list) else value

@@ -29,12 +29,12 @@ ID_COLUMNS = {
     "queries": {"query_id": "query"},
     "qrels": {"query_id": "query", "doc_id": "document"},
 }
-"""Id columns whose ids depend on the snapshot, with their kind in `ReleaseIds`, by table."""
+"""Id columns whose values depend on the snapshot, with their kind in `ReleaseIds`, by table."""
 
 Relation = duckdb.DuckDBPyRelation
 
 
-def table_files(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
+def tables_by_snapshot(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
     """Yield the table of each snapshot, paired with the name of the snapshot.
 
     A table of the whole collection is yielded once, paired with None.
@@ -52,10 +52,10 @@ def create_view(connection: duckdb.DuckDBPyConnection, collection: Collection, n
 
     Raises:
         FormatError: A file is damaged.
-        duckdb.Error: A file is damaged or lacks a column.
+        duckdb.Error: A file is damaged, or a column is missing.
     """
     relations = []
-    for table, snapshot in table_files(collection, name):
+    for table, snapshot in tables_by_snapshot(collection, name):
         if table.paths:
             relations.append(_file_relation(connection, collection, table, name, snapshot))
         elif name == "documents" and snapshot is not None:
@@ -79,14 +79,16 @@ def _file_relation(
     if snapshot is None:
         return rows
     for column, kind in ID_COLUMNS.get(name, {}).items():
-        rows = _add_key_column(connection, rows, _release_ids(collection, snapshot), column, kind)
+        rows = _add_key_column(
+            connection, rows, _release_ids_table(collection, snapshot), column, kind
+        )
     if "snapshot" in columns:
         return rows
     label = duckdb.ConstantExpression(snapshot).alias("snapshot")
     return rows.select(label, duckdb.StarExpression())
 
 
-def _release_ids(collection: Collection, snapshot: str) -> Table:
+def _release_ids_table(collection: Collection, snapshot: str) -> Table:
     folder = collection.snapshot(snapshot).folder
     return table_at(folder, "release_ids", TABLES["release_ids"])
 
@@ -113,7 +115,7 @@ def _add_key_column(
 
 
 def _create_empty_table(name: str) -> pa.Table:
-    """Return an empty table with the columns of the view of a table."""
+    """Return an empty table with the columns that the view of a table would have."""
     schema = arrow_schema(TABLES[name])
     if name in SNAPSHOT_TABLES:
         for column in ("snapshot", *map(key_column_name, ID_COLUMNS.get(name, ()))):
@@ -126,15 +128,15 @@ def create_view_sql(collection: Collection, name: str) -> str:
     """Return the SQL that creates the view of a table, with all values as quoted literals."""
     parts = [
         _create_select_sql(collection, name, table.paths, snapshot)
-        for table, snapshot in table_files(collection, name)
+        for table, snapshot in tables_by_snapshot(collection, name)
         if table.paths
     ]
     if not parts:
-        parts = [f"SELECT {_columns_of_empty_view(name)} WHERE false"]
+        parts = [f"SELECT {_empty_view_columns_sql(name)} WHERE false"]
     return f"CREATE OR REPLACE TEMP VIEW {name} AS\n" + "\nUNION ALL\n".join(parts) + ";"
 
 
-def _columns_of_empty_view(name: str) -> str:
+def _empty_view_columns_sql(name: str) -> str:
     with duckdb.connect() as connection:
         relation = connection.from_arrow(_create_empty_table(name))
         kinds = zip(relation.columns, relation.types, strict=True)
@@ -149,7 +151,7 @@ def _create_select_sql(
     if snapshot is not None:
         if "snapshot" not in columns:
             chosen.insert(0, f"{sql_literal(snapshot)} AS snapshot")
-        ids = _release_ids(collection, snapshot).paths
+        ids = _release_ids_table(collection, snapshot).paths
         for column, kind in ID_COLUMNS.get(name, {}).items():
             if not ids:
                 chosen.append(f"own.{column} AS {key_column_name(column)}")

@@ -15,7 +15,7 @@ CONTEXT_WORDS = 40
 """Number of unchanged words shown before and after a change; longer runs are shortened."""
 
 MAX_STRAY_WORDS = 2
-"""Maximum number of unchanged words between two changes for which the two changes are merged.
+"""Maximum number of unchanged words between two changes that are merged into one.
 
 Rewritten sentences share words such as `de`; without merging, the diff would be unreadable.
 """
@@ -34,7 +34,7 @@ class WordDiff:
         runs: Runs of unchanged, removed and added words, in order.
         removed: Number of words removed from the first text.
         added: Number of words added in the second text.
-        omitted: Number of words beyond `MAX_WORDS` per text, in total.
+        omitted: Number of words not compared, because they follow the first `MAX_WORDS` words.
     """
 
     runs: tuple[Run, ...]
@@ -54,13 +54,16 @@ def diff_words(before: str, after: str) -> WordDiff:
     omitted = max(0, len(old) - MAX_WORDS) + max(0, len(new) - MAX_WORDS)
     old, new = old[:MAX_WORDS], new[:MAX_WORDS]
     matcher = SequenceMatcher(
-        None, _strip_whitespace(old), _strip_whitespace(new), autojunk=len(old) + len(new) > 2000
+        None,
+        _strip_trailing_whitespace(old),
+        _strip_trailing_whitespace(new),
+        autojunk=len(old) + len(new) > 2000,
     )
     runs: list[Run] = []
     opcodes = matcher.get_opcodes()
     removed = sum(b - a for kind, a, b, _, _ in opcodes if kind != "equal")
     added = sum(d - c for kind, _, _, c, d in opcodes if kind != "equal")
-    for kind, a, b, c, d in _merge_stray_words(opcodes):
+    for kind, a, b, c, d in _merge_nearby_changes(opcodes):
         if kind == "equal":
             runs += _shorten_unchanged_run(
                 new[c:d], is_first=not runs, is_last=d == len(new) and b == len(old)
@@ -73,10 +76,11 @@ def diff_words(before: str, after: str) -> WordDiff:
     return WordDiff(tuple(runs), removed, added, omitted)
 
 
-def _merge_stray_words(opcodes: Sequence[Opcode]) -> list[Opcode]:
-    """Merge two changes if both are longer than the few unchanged words between them.
+def _merge_nearby_changes(opcodes: Sequence[Opcode]) -> list[Opcode]:
+    """Merge consecutive changes that are separated by only a few unchanged words.
 
-    Both changes have more than `MAX_STRAY_WORDS` words, and at most that many separate them.
+    At most `MAX_STRAY_WORDS` unchanged words separate the changes, and each change affects more
+    than `MAX_STRAY_WORDS` words.
     """
     merged: list[Opcode] = []
     for index, opcode in enumerate(opcodes):
@@ -97,7 +101,7 @@ def _word_count(opcode: Opcode) -> int:
     return opcode[2] - opcode[1] + opcode[4] - opcode[3]
 
 
-def _strip_whitespace(words: list[str]) -> list[str]:
+def _strip_trailing_whitespace(words: list[str]) -> list[str]:
     return [word.rstrip() for word in words]
 
 

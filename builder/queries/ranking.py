@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from builder.errors import DataError
 from builder.queries.monthly_counts import read_monthly_counts
-from builder.text.listing import list_first
+from builder.text.listing import join_names
 
 Stability = Literal["cv", "evenness", "floor", "volatility", "trend"]
 STABILITIES: tuple[Stability, ...] = ("cv", "evenness", "floor", "volatility", "trend")
@@ -135,7 +135,7 @@ def note_missing_months(counts: pl.DataFrame) -> Iterator[str]:
     if missing:
         yield (
             f"months without a row, treated as counts of 0: {len(missing):,} "
-            f"({list_first(missing, MAX_MONTHS, ', ')}); if their counts are missing from the "
+            f"({join_names(missing, MAX_MONTHS, ', ')}); if their counts are missing from the "
             "file, add them, since counts of 0 lower the mean and the stability of all topics"
         )
 

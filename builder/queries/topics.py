@@ -25,7 +25,7 @@ from builder.runtime.references import FileReference
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from builder.text.keys import fold, fold_texts, key64
-from builder.text.listing import list_first
+from builder.text.listing import join_names
 from builder.text.names import FRENCH
 from builder.trec.bounded import read_text_lines
 from schemas import Topics
@@ -109,7 +109,7 @@ def note_special_characters(topics: pl.DataFrame) -> Iterator[str]:
     )
     if special.height:
         folded = pl.format("{} matches as {}", "name", fold(pl.col("name")))
-        listed = list_first(special.select(folded).to_series().to_list())
+        listed = join_names(special.select(folded).to_series().to_list())
         yield (
             "labels and aliases of topics with characters that matching ignores: "
             f"{special.height:,} ({listed}); write words as users type them, without "

@@ -8,7 +8,7 @@ import polars as pl
 from builder.parameters import SelectionParameters
 from builder.queries.matching import Matching, normalized_text_expr
 from builder.text.keys import fold, fold_series
-from builder.text.listing import list_first
+from builder.text.listing import join_names
 
 SEPARATORS_AND_PATTERNS = r"[;,|/()\[\]*?^$]"
 STOP_LIST_ADVICE = (
@@ -68,7 +68,7 @@ class UnmatchedEntries:
         """Yield a note that lists the entries that no query has matched, if there are any."""
         names = self._entries["name"].unique(maintain_order=True)
         if len(names):
-            listed = list_first(names.to_list())
+            listed = join_names(names.to_list())
             yield f"{self._subject}: {len(names):,} ({listed}); {self._advice}"
 
     def _normalize(self, folded: pl.Expr) -> pl.Expr:

@@ -1,1 +1,1 @@
-"""Formats numbers and renders HTML reports, from one set of templates and charts."""
+"""Formats numbers, and renders HTML reports and charts from shared templates."""

@@ -46,7 +46,7 @@ class ScatterPoint:
 
 
 def series_color(index: int) -> str:
-    """Return the color class of a series by zero-based index; colors repeat after eight."""
+    """Return the CSS color class of the series with a zero-based index; eight colors repeat."""
     return f"series-{index % SERIES_COLORS}"
 
 
@@ -133,17 +133,17 @@ def format_tick(value: float) -> str:
 
 def line_chart(
     title: str,
-    positions: Sequence[str],
+    x_labels: Sequence[str],
     series: Sequence[LineSeries],
     *,
     as_shares: bool = False,
 ) -> Markup:
-    """Render a line chart of series over labeled positions, such as snapshots.
+    """Render a line chart of series over categories, such as snapshots.
 
     Args:
         title: Chart title.
-        positions: Labels of the horizontal axis.
-        series: Lines with one value per position.
+        x_labels: Labels of the horizontal axis.
+        series: Lines with one value per label.
         as_shares: Whether values are shares, drawn on a scale from 0 to 100 %.
     """
     known = [
@@ -154,13 +154,13 @@ def line_chart(
     scale = LinearScale([0.0, 1.0] if as_shares else known, bottom, top)
     text: Callable[[float], str] = (lambda v: f"{100 * v:.0f} %") if as_shares else format_tick
     drawing.add_axis(scale, text, is_vertical=True)
-    step = (right - left) / max(len(positions), 1)
-    places = [round(left + step * (n + 0.5), 2) for n in range(len(positions))]
-    widest = max(map(len, positions), default=0) * DIGIT_WIDTH
+    step = (right - left) / max(len(x_labels), 1)
+    places = [round(left + step * (n + 0.5), 2) for n in range(len(x_labels))]
+    widest = max(map(len, x_labels), default=0) * DIGIT_WIDTH
     every = max(1, math.ceil((widest + DIGIT_WIDTH) / step))
-    for n in range(0, len(positions), every):
+    for n in range(0, len(x_labels), every):
         x = min(places[n], drawing.width - widest / 2)
-        drawing.labels.append((x, bottom + 16, positions[n], "middle", ""))
+        drawing.labels.append((x, bottom + 16, x_labels[n], "middle", ""))
     for number, line in enumerate(series):
         shift = 3 * (number - (len(series) - 1) / 2) if line.low else 0.0
         at = [round(place + shift, 2) for place in places]
@@ -170,8 +170,8 @@ def line_chart(
                 drawing.rules.append((x, scale(low), x, scale(high), f"whisker {line.color}"))
         shown = numbers.format_percent if as_shares else numbers.format_decimal
         drawing.dots += [
-            (x, scale(value), line.color, f"{line.name}, {position}: {shown(value)}")
-            for position, x, value in zip(positions, at, line.values, strict=True)
+            (x, scale(value), line.color, f"{line.name}, {x_label}: {shown(value)}")
+            for x_label, x, value in zip(x_labels, at, line.values, strict=True)
             if value is not None
         ]
     return join_markup(legend([(line.name, line.color) for line in series]), drawing.render())

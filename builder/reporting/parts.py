@@ -115,7 +115,7 @@ def figure(title: str, body: Content, note: str | None = None) -> Markup:
 
 
 def empty_note(text: str) -> Markup:
-    """Render a sentence in place of a figure that has no data."""
+    """Render a sentence that replaces a figure without data."""
     return render_macro("paragraph", text, "nothing")
 
 
@@ -144,9 +144,9 @@ def span(text: str, css_class: str) -> Markup:
     return render_macro("span", text, css_class)
 
 
-def warning(heading: str, lead: str, texts: Sequence[Content]) -> Markup:
+def warning(heading: str, lead: str, reasons: Sequence[Content]) -> Markup:
     """Render a warning box with a heading, a lead sentence and a list of reasons."""
-    return render_macro("warning", heading, lead, [join_markup(text) for text in texts])
+    return render_macro("warning", heading, lead, [join_markup(reason) for reason in reasons])
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> Markup:
@@ -155,7 +155,7 @@ def legend(entries: Sequence[tuple[str, str]]) -> Markup:
 
 
 def table(
-    caption: str, columns: Sequence[str], rows: Sequence[Row], *, stacks: bool = False
+    caption: str, columns: Sequence[str], rows: Sequence[Row], *, stack_when_narrow: bool = False
 ) -> Markup:
     """Render a table that readers can sort by any column.
 
@@ -163,13 +163,15 @@ def table(
         caption: Table caption.
         columns: Column headings.
         rows: Texts or cells of each row; the first is the row heading.
-        stacks: Whether to stack the cells of a row in a narrow window, each with its column
-            heading. Use this for cells with whole sentences, in at most six columns.
+        stack_when_narrow: Whether to stack the cells of a row in a narrow window, each with its
+            column heading. Use this for cells with whole sentences, in at most six columns.
     """
     cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
     numeric = [cell.value is not None for cell in cells[0]] if cells else []
     numeric += [False] * (len(columns) - len(numeric))
-    return render_macro("table", caption, list(zip(columns, numeric, strict=True)), cells, stacks)
+    return render_macro(
+        "table", caption, list(zip(columns, numeric, strict=True)), cells, stack_when_narrow
+    )
 
 
 def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
@@ -240,8 +242,8 @@ def upset_plot(
     Args:
         caption: Table caption.
         names: Names of the sets.
-        rows: For each intersection, the names of its sets and its size; None instead of names for
-            the sum of all other intersections.
+        rows: For each intersection, the names of its sets, and its size; None instead of the names
+            in the row with the sum of all other intersections.
     """
     most = max((size for _, size in rows), default=1) or 1
     lines = [

@@ -44,15 +44,15 @@ def _get_macro(template: str, name: str) -> Callable[..., str]:
 
 def join_markup(*content: Content) -> Markup:
     """Escape and concatenate pieces of content, skipping None."""
-    return Markup().join(_flatten(content))
+    return Markup().join(_flatten_content(content))
 
 
-def _flatten(content: Iterable[Content]) -> Iterable[Markup]:
+def _flatten_content(content: Iterable[Content]) -> Iterable[Markup]:
     for item in content:
         if isinstance(item, str | int):
             yield escape(item)
         elif item is not None:
-            yield from _flatten(item)
+            yield from _flatten_content(item)
 
 
 def render_page(

@@ -2,7 +2,7 @@
 
 from builder.simulation.grammar import generate_sentence_pairs
 from builder.simulation.over_crawls import simulate_over_crawls
-from builder.simulation.parameters import Simulation
+from builder.simulation.parameters import SimulationParameters
 from builder.simulation.world import simulate
 
-__all__ = ["Simulation", "generate_sentence_pairs", "simulate", "simulate_over_crawls"]
+__all__ = ["SimulationParameters", "generate_sentence_pairs", "simulate", "simulate_over_crawls"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from builder.simulation.parameters import Simulation
+from builder.simulation.parameters import SimulationParameters
 from builder.simulation.rng import UInt64Array, hash_arrays_to_uniform
 
 REMOVED, EDITED, REWRITTEN, MOVED = range(4)
@@ -35,12 +35,12 @@ class PageStates:
     moves: CountArray
 
 
-def count_added_pages(params: Simulation, snapshot: int) -> int:
-    """Return how many pages exist in a snapshot or existed before it and were removed."""
+def count_pages_ever_added(params: SimulationParameters, snapshot: int) -> int:
+    """Return the number of pages added up to a snapshot, including those removed since."""
     return params.documents + snapshot * round(params.added * params.documents)
 
 
-def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageStates:
+def page_states(params: SimulationParameters, pages: UInt64Array, snapshot: int) -> PageStates:
     """Return the states of pages in a snapshot.
 
     Args:
@@ -51,8 +51,8 @@ def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageSt
     numbers = pages.astype(np.int64)
     added_at = np.zeros(len(pages), dtype=np.int64)
     for step in range(1, snapshot + 1):
-        added_at[numbers >= count_added_pages(params, step - 1)] = step
-    alive = numbers < count_added_pages(params, snapshot)
+        added_at[numbers >= count_pages_ever_added(params, step - 1)] = step
+    alive = numbers < count_pages_ever_added(params, snapshot)
     edits, versions, moves = (np.zeros(len(pages), dtype=np.int64) for _ in range(3))
     for step in range(1, snapshot + 1):
         existed = added_at < step
@@ -66,7 +66,7 @@ def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageSt
 
 
 def _draw_events(
-    params: Simulation, pages: UInt64Array, step: int, event: int, probability: float
+    params: SimulationParameters, pages: UInt64Array, snapshot: int, event: int, probability: float
 ) -> npt.NDArray[np.bool_]:
-    """Draw at random which pages an event affects between snapshots `step - 1` and `step`."""
-    return np.asarray(hash_arrays_to_uniform(params.seed, pages, step, event) < probability)
+    """Draw, for each page, whether an event affects it between `snapshot - 1` and `snapshot`."""
+    return np.asarray(hash_arrays_to_uniform(params.seed, pages, snapshot, event) < probability)

@@ -24,7 +24,7 @@ CRAWL_FAULT_KINDS = ("truncated", "wrong_type", "missing_key", "bad_utf8", "bad_
 
 def insert_malformed_lines(
     lines: Iterable[bytes],
-    file: str,
+    file_name: str,
     seed: int,
     rate: float,
     kinds: tuple[str, ...],
@@ -34,7 +34,7 @@ def insert_malformed_lines(
 
     Args:
         lines: JSON objects, without line ends.
-        file: File name to record in `faults`.
+        file_name: File name to record in `faults`.
         seed: Random seed of the positions and kinds of malformed lines.
         rate: Expected number of malformed lines per well-formed line.
         kinds: Kinds of faults to choose from.
@@ -47,7 +47,7 @@ def insert_malformed_lines(
         if hash_integers_to_uniform(seed, index, 11) < rate:
             line_number += 1
             kind = kinds[hash_integers(seed, index, 12) % len(kinds)]
-            faults.append((file, line_number, kind))
+            faults.append((file_name, line_number, kind))
             yield _corrupt_line(line, kind)
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 @contextmanager
 def open_gzip(path: Path) -> Iterator[IO[bytes]]:
-    """Open a gzip file for writing, with no time stamp or file name in its header."""
+    """Open a gzip file for writing, with no timestamp or file name in its header."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
         path.open("wb") as raw,

@@ -1,7 +1,7 @@
 """Generates aligned French and English sentences about a subject from templates.
 
-A slot of a template is filled with a noun and its article, so that articles agree in gender and are
-elided correctly.
+A noun is inserted into a template together with its article, so that articles agree in gender and
+are elided correctly.
 """
 
 from collections.abc import Iterator
@@ -117,10 +117,10 @@ NUMBERS: tuple[SentencePair, ...] = (
 
 
 def fill_template(template: SentencePair, subject: Subject, rng: Rng) -> SentencePair:
-    """Fill the slots of a French and English template, and capitalize the first letters.
+    """Fill the slots of a French and an English template, and capitalize both results.
 
     Args:
-        template: French and English template, with slots such as `{le}` and `{the}`.
+        template: French template and English template, with slots such as `{le}` and `{the}`.
         subject: Subject of the sentence.
         rng: Random number generator, for numbers, prices and dates.
     """
@@ -149,7 +149,7 @@ _SLOTS_BY_ID: dict[int, dict[str, str]] = {}
 
 @cache
 def _parse_template(template: str) -> tuple[tuple[str, str | None], ...]:
-    """Split a template into pairs of literal text and the next slot; the last slot may be None."""
+    """Split a template into pairs: literal text, and the slot after it (None if there is none)."""
     return tuple((text, name) for text, name, _, _ in Formatter().parse(template))
 
 

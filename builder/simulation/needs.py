@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.simulation.evolution import count_added_pages, page_states
+from builder.simulation.evolution import count_pages_ever_added, page_states
 from builder.simulation.lexicon import domains, subjects
 from builder.simulation.pages import nth_page_about, page_url
-from builder.simulation.parameters import Simulation
+from builder.simulation.parameters import SimulationParameters
 from builder.simulation.rng import (
     FloatArray,
     Rng,
@@ -45,8 +45,8 @@ ATTRACTIVENESS_RANGES = {2: (0.4, 0.85), 1: (0.14, 0.4), 0: (0.01, 0.12)}
 SATISFACTION_RANGES = {2: (0.5, 0.9), 1: (0.2, 0.5), 0: (0.05, 0.3)}
 """Minimum and maximum of the true satisfaction of a result, by grade."""
 MAX_SAME_SUBJECT, MAX_SAME_NOUN = 2, 4
-"""Maximum number of candidates tried about the same subject, and about the same noun, before
-candidates from the same domain."""
+"""Maximum numbers of candidates about the same subject and about the same noun, which are drawn
+before candidates from the same domain."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class SimulatedQuery:
     satisfaction: FloatArray
 
 
-def create_query_forms(params: Simulation, need: int) -> tuple[str, ...]:
+def create_query_forms(params: SimulationParameters, need: int) -> tuple[str, ...]:
     """Return the distinct texts that users type for a need, some in uppercase or misspelled.
 
     Args:
@@ -92,7 +92,9 @@ def create_query_forms(params: Simulation, need: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(forms))
 
 
-def rank_candidates(params: Simulation, need: int, snapshot: int) -> list[tuple[int, int]]:
+def rank_candidates(
+    params: SimulationParameters, need: int, snapshot: int
+) -> list[tuple[int, int]]:
     """Return the page number and grade of each candidate result of a need, best first.
 
     Args:
@@ -101,7 +103,7 @@ def rank_candidates(params: Simulation, need: int, snapshot: int) -> list[tuple[
         snapshot: Zero-based index of the snapshot, at which the pages must exist.
     """
     count = round(params.results_per_page * CANDIDATES_PER_RESULT)
-    pages_per_subject = count_added_pages(params, snapshot) // len(subjects()) + 1
+    pages_per_subject = count_pages_ever_added(params, snapshot) // len(subjects()) + 1
     grades = _grade_candidates(params, need, count, max(1, min(count, pages_per_subject)))
     pages = np.fromiter(grades, dtype=np.uint64)
     alive = page_states(params, pages, snapshot).alive
@@ -109,7 +111,9 @@ def rank_candidates(params: Simulation, need: int, snapshot: int) -> list[tuple[
     return sorted(candidates, key=lambda pair: -_retrieval_score(params, need, *pair))[:count]
 
 
-def _grade_candidates(params: Simulation, need: int, count: int, depth: int) -> dict[int, int]:
+def _grade_candidates(
+    params: SimulationParameters, need: int, count: int, depth: int
+) -> dict[int, int]:
     """Return the grade of each candidate result of a need, by page number.
 
     Candidates include pages that have been removed.
@@ -139,12 +143,12 @@ def _grade_candidates(params: Simulation, need: int, count: int, depth: int) -> 
     return grades
 
 
-def _retrieval_score(params: Simulation, need: int, page: int, grade: int) -> float:
+def _retrieval_score(params: SimulationParameters, need: int, page: int, grade: int) -> float:
     """Return the retrieval score of a page for a need: its grade plus noise."""
     return 0.5 * grade + 1.5 * hash_integers_to_uniform(params.seed, need, page, 5)
 
 
-def create_query_for_need(params: Simulation, need: int, snapshot: int) -> SimulatedQuery:
+def create_query_for_need(params: SimulationParameters, need: int, snapshot: int) -> SimulatedQuery:
     """Return the query of an information need, with its results in a snapshot."""
     candidates = rank_candidates(params, need, snapshot)
     pages = np.array([page for page, _ in candidates], dtype=np.uint64)

@@ -31,7 +31,7 @@ from builder.simulation.needs import (
     SimulatedQuery,
     scale_by_grade,
 )
-from builder.simulation.parameters import Simulation
+from builder.simulation.parameters import SimulationParameters
 from builder.simulation.personal import create_personal_data_query
 from builder.simulation.rng import Rng, hash_arrays_to_uniform, hash_integers
 from builder.simulation.text_variants import add_typo, normalize_text
@@ -60,7 +60,9 @@ class TitledPage(NamedTuple):
     words: tuple[str, ...]
 
 
-def simulate_over_crawls(out: Path | str, crawls: Sequence[Path], params: Simulation) -> None:
+def simulate_over_crawls(
+    out: Path | str, crawls: Sequence[Path], params: SimulationParameters
+) -> None:
     """Simulate query logs over existing crawls, and write the logs with their ground truth.
 
     Args:
@@ -70,12 +72,13 @@ def simulate_over_crawls(out: Path | str, crawls: Sequence[Path], params: Simula
         params: Parameters of the simulation; those that describe pages are ignored.
 
     Raises:
-        UsageError: a file is missing, no page has a title or text, or no title word is a topic.
+        UsageError: a file is missing, no page has a title or text, or no title word is suitable as
+            a topic.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     months = _detect_months(crawls)
-    snapshots = [_read_titles(path) for path in crawls]
+    snapshots = [_read_titled_pages(path) for path in crawls]
     topics = _select_topics(snapshots[0])
     if not topics:
         raise UsageError(
@@ -120,7 +123,7 @@ def _detect_months(crawls: Sequence[Path]) -> list[Month]:
     return months if is_distinct and is_sorted else consecutive_months(len(crawls))
 
 
-def _read_titles(path: Path) -> list[TitledPage]:
+def _read_titled_pages(path: Path) -> list[TitledPage]:
     """Read the URL and title words of each page of a crawl; ignore records that are not pages.
 
     Raises:
@@ -154,7 +157,7 @@ def _select_topics(pages: list[TitledPage]) -> list[str]:
 
 
 def _create_query_texts(
-    pages: list[TitledPage], topics: list[str], params: Simulation
+    pages: list[TitledPage], topics: list[str], params: SimulationParameters
 ) -> list[str]:
     """Return distinct query texts, each with up to three words of a page title.
 
@@ -174,7 +177,7 @@ def _create_query_texts(
 
 
 def _create_topic_queries(
-    params: Simulation, texts: list[str], pages: list[TitledPage]
+    params: SimulationParameters, texts: list[str], pages: list[TitledPage]
 ) -> list[SimulatedQuery]:
     """Return a query for each text, with results from the pages of one snapshot."""
     pages_by_word: dict[str, list[int]] = {word: [] for text in texts for word in text.split()}
@@ -189,7 +192,7 @@ def _create_topic_queries(
 
 
 def _create_topic_query(
-    params: Simulation,
+    params: SimulationParameters,
     number: int,
     text: str,
     pages: list[TitledPage],
@@ -222,7 +225,7 @@ def _create_topic_query(
 
 
 def _create_queries_with_personal_data(
-    params: Simulation, pages: list[TitledPage]
+    params: SimulationParameters, pages: list[TitledPage]
 ) -> list[SimulatedQuery]:
     """Return queries that contain fictitious personal data, with random results of grade 0."""
     queries = []

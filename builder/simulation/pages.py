@@ -17,7 +17,7 @@ from builder.simulation.grammar import (
     generate_sentences,
 )
 from builder.simulation.lexicon import Subject, subjects
-from builder.simulation.parameters import Simulation
+from builder.simulation.parameters import SimulationParameters
 from builder.simulation.rng import Rng, hash_integers
 from builder.simulation.text_variants import normalize_text
 
@@ -65,7 +65,7 @@ class PageText:
 
 
 def page_subject(page: int) -> Subject:
-    """Return the subject of a page."""
+    """Return the subject of the page with the given number."""
     return subjects()[page * SUBJECT_STRIDE % len(subjects())]
 
 
@@ -80,7 +80,7 @@ def nth_page_about(subject: int, n: int) -> int:
     return subject * pow(SUBJECT_STRIDE, -1, count) % count + n * count
 
 
-def page_url(params: Simulation, page: int, moves: int) -> str:
+def page_url(params: SimulationParameters, page: int, moves: int) -> str:
     """Return the URL of a page whose URL has changed `moves` times."""
     subject = page_subject(page)
     site = SITES[(hash_integers(params.seed, page) + moves) % len(SITES)]
@@ -88,7 +88,7 @@ def page_url(params: Simulation, page: int, moves: int) -> str:
     return f"https://www.{site}.example/{subject.domain.name}/{slug}-{page}"
 
 
-def generate_page(params: Simulation, page: int, version: int, edits: int) -> PageText:
+def generate_page(params: SimulationParameters, page: int, version: int, edits: int) -> PageText:
     """Generate the title and text of a page.
 
     Args:

@@ -8,7 +8,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(ge=1)]
 
 
-class Simulation(BaseModel):
+class SimulationParameters(BaseModel):
     """Parameters of a simulated search engine and its users."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

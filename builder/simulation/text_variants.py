@@ -23,7 +23,7 @@ def pluralize(noun: str) -> str:
 
 
 def add_typo(text: str, rng: Rng) -> str:
-    """Drop, double or swap letters in one long word of a text; unchanged if no word is long."""
+    """Drop, double or swap letters in a long word of a text; return other texts unchanged."""
     words = text.split()
     long_words = [index for index, word in enumerate(words) if len(word) >= MIN_TYPO_WORD_CHARS]
     if not long_words:

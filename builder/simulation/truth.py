@@ -1,4 +1,4 @@
-"""Ground truth of the simulation: tables of facts that a build from the raw data should find."""
+"""Ground truth of the simulation: tables of facts that a build from the raw data should recover."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 
 from builder.simulation.calendar import Month
-from builder.simulation.evolution import PageStates, count_added_pages, page_states
+from builder.simulation.evolution import PageStates, count_pages_ever_added, page_states
 from builder.simulation.faults import Fault
 from builder.simulation.files import write_ground_truth_table
 from builder.simulation.needs import SimulatedQuery
 from builder.simulation.pages import page_url
-from builder.simulation.parameters import Simulation
+from builder.simulation.parameters import SimulationParameters
 from builder.simulation.rng import FloatArray
 
 PAGES_PER_BATCH = 100_000
@@ -70,10 +70,12 @@ def create_query_rows(
     ]
 
 
-def write_page_changes(out: Path, params: Simulation, snapshot: int, month: Month) -> None:
+def write_page_changes(
+    out: Path, params: SimulationParameters, snapshot: int, month: Month
+) -> None:
     """Write a table that states how each page changed since the previous snapshot."""
     rows: list[tuple[object, ...]] = []
-    count = count_added_pages(params, snapshot)
+    count = count_pages_ever_added(params, snapshot)
     for start in range(0, count, PAGES_PER_BATCH):
         pages = np.arange(start, min(start + PAGES_PER_BATCH, count), dtype=np.uint64)
         before = page_states(params, pages, max(snapshot - 1, 0))
@@ -86,7 +88,7 @@ def write_page_changes(out: Path, params: Simulation, snapshot: int, month: Mont
 
 
 def _describe_change(
-    params: Simulation, before: PageStates, after: PageStates, index: int
+    params: SimulationParameters, before: PageStates, after: PageStates, index: int
 ) -> tuple[str, str, str | None] | None:
     """Return how a page changed between two snapshots.
 

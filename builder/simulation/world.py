@@ -22,14 +22,14 @@ from builder.simulation.needs import (
     create_query_for_need,
     create_topics,
 )
-from builder.simulation.parameters import Simulation
+from builder.simulation.parameters import SimulationParameters
 from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_data_query
 from builder.simulation.rng import FloatArray, hash_arrays_to_uniform, hash_integers
 from builder.simulation.write_crawl import crawl_path, write_crawl
 from builder.simulation.write_log import USERS_PER_BOT, log_path, write_log
 
 ProgressCallback = Callable[[str, int, int], None]
-"""Function of a label, the number of finished rows and the total number of rows."""
+"""Function that receives a label, the number of finished rows and the total number of rows."""
 FIRST_UNWANTED_QUERY = 2**32
 """Number of the first query that does not express an information need."""
 PERSONAL_QUERIES = 30
@@ -38,7 +38,7 @@ PERSONAL_QUERIES = 30
 
 def simulate(
     out: Path | str,
-    params: Simulation,
+    params: SimulationParameters,
     progress: ProgressCallback | None = None,
     *,
     threads: int = 1,
@@ -54,7 +54,8 @@ def simulate(
         threads: Number of worker processes that generate pages; if 1, no process is started.
 
     Raises:
-        UsageError: in some snapshot, no query has results, because there are too few documents.
+        UsageError: no query has results in one of the snapshots, because there are too few
+            documents.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
@@ -67,7 +68,7 @@ def simulate(
 
 
 def _simulate(
-    out: Path, params: Simulation, progress: ProgressCallback | None, limits: Limits
+    out: Path, params: SimulationParameters, progress: ProgressCallback | None, limits: Limits
 ) -> None:
     faults: list[Fault] = []
     relevance_rows: list[tuple[object, ...]] = []
@@ -85,9 +86,9 @@ def _simulate(
                 f"{params.documents} documents; increase the number of documents or queries, or "
                 "remove fewer documents"
             )
-        on_crawl = _progress_callback(progress, f"crawl {month.name}", params.documents)
+        on_crawl = _create_progress_callback(progress, f"crawl {month.name}", params.documents)
         write_crawl(out, params, snapshot, month, faults, on_crawl, limits)
-        on_log = _progress_callback(progress, f"log {month.name}", params.impressions)
+        on_log = _create_progress_callback(progress, f"log {month.name}", params.impressions)
         write_log(out, params, queries, probabilities, month, faults, on_log)
         truth.write_page_changes(out, params, snapshot, month)
         relevance_rows += truth.create_relevance_rows(month, queries)
@@ -106,13 +107,13 @@ def _simulate(
     )
 
 
-def create_queries_for_needs(params: Simulation, snapshot: int) -> list[SimulatedQuery]:
+def create_queries_for_needs(params: SimulationParameters, snapshot: int) -> list[SimulatedQuery]:
     """Return the query of each information need; queries without results are omitted."""
     queries = (create_query_for_need(params, need, snapshot) for need in range(params.queries))
     return [query for query in queries if query.urls]
 
 
-def create_unwanted_queries(params: Simulation, snapshot: int) -> list[SimulatedQuery]:
+def create_unwanted_queries(params: SimulationParameters, snapshot: int) -> list[SimulatedQuery]:
     """Return the queries that a collection should exclude: off-topic, navigational or personal."""
     texts = [("off_topic", text) for text in OFF_TOPIC_QUERIES]
     texts += [("navigational", text) for text in NAVIGATIONAL_QUERIES]
@@ -139,9 +140,9 @@ def create_unwanted_queries(params: Simulation, snapshot: int) -> list[Simulated
 
 
 def query_probabilities(
-    params: Simulation, queries: list[SimulatedQuery], snapshot: int
+    params: SimulationParameters, queries: list[SimulatedQuery], snapshot: int
 ) -> FloatArray:
-    """Return, for each query, the probability that an impression is of it, float64[queries].
+    """Return the probability with which each query is drawn for an impression, float64[queries].
 
     The popularity of information needs follows Zipf's law, and drifts from month to month. Among
     the queries of any other kind, the first few are more frequent than the rest. The probabilities
@@ -175,7 +176,7 @@ def query_probabilities(
     return np.asarray(probabilities / total if total else probabilities, dtype=np.float64)
 
 
-def _progress_callback(
+def _create_progress_callback(
     progress: ProgressCallback | None, label: str, total: int
 ) -> Callable[[int], None]:
     """Return a function that adds up finished rows, and reports their total to `progress`."""
@@ -190,13 +191,15 @@ def _progress_callback(
     return advance_progress
 
 
-def write_user_ground_truth(out: Path, params: Simulation, personal_queries: int) -> None:
+def write_user_ground_truth(
+    out: Path, params: SimulationParameters, personal_query_count: int
+) -> None:
     """Write the ids of simulated bots, and the query texts that contain personal data.
 
     Args:
         out: Folder of the simulated world.
         params: Parameters of the simulation.
-        personal_queries: Number of distinct queries with personal data in the logs.
+        personal_query_count: Number of distinct queries with personal data in the logs.
     """
     users = max(10, params.impressions // params.impressions_per_user)
     bots = [
@@ -205,6 +208,8 @@ def write_user_ground_truth(out: Path, params: Simulation, personal_queries: int
     ]
     folder = out / "truth"
     write_ground_truth_table(folder, "bots", bots, {"user": pl.String()})
-    texts = [create_personal_data_query(params.seed, index) for index in range(personal_queries)]
+    texts = [
+        create_personal_data_query(params.seed, index) for index in range(personal_query_count)
+    ]
     schema = {"text": pl.String(), "kind": pl.String()}
     write_ground_truth_table(folder, "personal", list(texts), schema)

@@ -14,11 +14,11 @@ import orjson
 from builder.runtime.executors import map_partitions
 from builder.runtime.limits import Limits
 from builder.simulation.calendar import Month
-from builder.simulation.evolution import count_added_pages, page_states
+from builder.simulation.evolution import count_pages_ever_added, page_states
 from builder.simulation.faults import CRAWL_FAULT_KINDS, Fault, insert_malformed_lines
 from builder.simulation.files import open_gzip
 from builder.simulation.pages import generate_page, page_url
-from builder.simulation.parameters import Simulation
+from builder.simulation.parameters import SimulationParameters
 from builder.simulation.rng import hash_integers, hash_integers_to_uniform
 
 PAGES_PER_TASK = 2000
@@ -43,14 +43,14 @@ class FetchedPage(NamedTuple):
     text: str
 
 
-def crawl_path(params: Simulation, month: Month) -> str:
+def crawl_path(params: SimulationParameters, month: Month) -> str:
     """Return the path of the crawl file of a month, relative to the output folder."""
     return f"crawls/{month.name}.{EXTENSIONS[params.crawl_format]}"
 
 
 def write_crawl(
     out: Path,
-    params: Simulation,
+    params: SimulationParameters,
     snapshot: int,
     month: Month,
     faults: list[Fault],
@@ -84,14 +84,14 @@ def write_crawl(
 
 
 def _generate_fetched_pages(
-    params: Simulation,
+    params: SimulationParameters,
     snapshot: int,
     month: Month,
     on_progress: Callable[[int], None],
     limits: Limits,
 ) -> Iterator[FetchedPage]:
     """Generate the fetched pages of a snapshot in parallel; yield them in order of page number."""
-    count = count_added_pages(params, snapshot)
+    count = count_pages_ever_added(params, snapshot)
     ranges = [
         (start, min(start + PAGES_PER_TASK, count)) for start in range(0, count, PAGES_PER_TASK)
     ]
@@ -102,7 +102,7 @@ def _generate_fetched_pages(
 
 
 def _generate_pages_in_range(
-    params: Simulation,
+    params: SimulationParameters,
     snapshot: int,
     month: Month,
     page_range: tuple[int, int],

@@ -20,19 +20,19 @@ from builder.simulation.log_columns import (
     to_arrow_table,
 )
 from builder.simulation.needs import SimulatedQuery
-from builder.simulation.parameters import Simulation
+from builder.simulation.parameters import SimulationParameters
 from builder.simulation.rng import FloatArray, hash_integers
 from builder.simulation.user_model import simulate_clicks
 
 IMPRESSIONS_PER_BATCH = 50_000
 USERS_PER_BOT = 500
 VARIANT_PROBABILITIES = (0.35, 0.3, 0.1, 0.15, 0.1)
-"""Probabilities that users type the second, third, ... text of a query instead of the first."""
+"""Probabilities of the second, third, ... text of a query, given that the text is a variant."""
 
 IntArray = npt.NDArray[np.int64]
 
 
-def log_path(params: Simulation, month: Month) -> str:
+def log_path(params: SimulationParameters, month: Month) -> str:
     """Return the path of the query log of a month, relative to the output folder."""
     suffix = "parquet" if params.log_format == "parquet" else "jsonl.gz"
     return f"logs/{month.name}.{suffix}"
@@ -40,7 +40,7 @@ def log_path(params: Simulation, month: Month) -> str:
 
 def write_log(
     out: Path,
-    params: Simulation,
+    params: SimulationParameters,
     queries: Sequence[SimulatedQuery],
     probabilities: FloatArray,
     month: Month,
@@ -77,7 +77,7 @@ def write_log(
 
 
 def _generate_batches(
-    params: Simulation,
+    params: SimulationParameters,
     queries: Sequence[SimulatedQuery],
     probabilities: FloatArray,
     month: Month,
@@ -119,7 +119,7 @@ def _create_result_arrays(queries: Sequence[SimulatedQuery], ranks: int) -> _Res
 
 
 def _draw_batch(
-    params: Simulation,
+    params: SimulationParameters,
     queries: Sequence[SimulatedQuery],
     probabilities: FloatArray,
     results: _ResultArrays,
@@ -167,14 +167,16 @@ def _draw_batch(
 
 
 def _draw_times(
-    month: Month, seconds: float, start: int, size: int, rng: np.random.Generator
+    month: Month, mean_interval: float, start: int, size: int, rng: np.random.Generator
 ) -> IntArray:
-    """Draw ascending Unix times, int64[size], `seconds` apart on average."""
-    time = month.start + (start + np.arange(size) + rng.random(size)) * seconds
+    """Draw ascending Unix times, int64[size], `mean_interval` seconds apart on average."""
+    time = month.start + (start + np.arange(size) + rng.random(size)) * mean_interval
     return time.astype(np.int64)
 
 
-def _draw_result_orders(params: Simulation, counts: IntArray, rng: np.random.Generator) -> IntArray:
+def _draw_result_orders(
+    params: SimulationParameters, counts: IntArray, rng: np.random.Generator
+) -> IntArray:
     """Draw the result order of each impression: as ranked, or with two adjacent results swapped.
 
     Args:
@@ -194,13 +196,16 @@ def _draw_result_orders(params: Simulation, counts: IntArray, rng: np.random.Gen
 
 
 def _draw_query_forms(
-    params: Simulation, queries: Sequence[SimulatedQuery], query: IntArray, rng: np.random.Generator
+    params: SimulationParameters,
+    queries: Sequence[SimulatedQuery],
+    query_indexes: IntArray,
+    rng: np.random.Generator,
 ) -> IntArray:
-    """Draw the query text that the user types in each impression, as an index of `Query.forms`."""
-    counts = np.array([len(queries[q].forms) for q in query.tolist()])
+    """Draw the text typed in each impression, as an index into `SimulatedQuery.forms`."""
+    counts = np.array([len(queries[q].forms) for q in query_indexes.tolist()])
     limits = np.cumsum(VARIANT_PROBABILITIES)
-    variant = 1 + np.searchsorted(limits, rng.random(len(query)) * 0.999999)
-    is_variant = rng.random(len(query)) < params.variants
+    variant = 1 + np.searchsorted(limits, rng.random(len(query_indexes)) * 0.999999)
+    is_variant = rng.random(len(query_indexes)) < params.variants
     return np.where(is_variant, variant % counts, 0).astype(np.int64)
 
 

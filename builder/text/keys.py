@@ -1,7 +1,7 @@
 """Identifiers of queries and documents: folded text, canonical URLs, 64-bit keys, printable ids.
 
 A key consists of the first 8 bytes of the MD5 hash of a text, as a big-endian integer, so that keys
-have the same order as their hexadecimal ids. A key depends only on the bytes of the text.
+sort in the same order as their hexadecimal ids. A key depends only on the bytes of the text.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ def fold(text: pl.Expr) -> pl.Expr:
 def replace_runs_with_space(text: pl.Expr, characters: str) -> pl.Expr:
     """Replace every run of certain characters in a text column with one space.
 
-    Single spaces are the most frequent runs. Not matching them makes the function three times as
+    Single spaces, the most frequent runs, are not matched, which makes the function three times as
     fast.
 
     Args:
@@ -93,7 +93,7 @@ def key64(text: str) -> int:
     return int.from_bytes(digest[:8], "big")
 
 
-def keys64(texts: pl.Series) -> npt.NDArray[np.uint64]:
+def hash_to_keys(texts: pl.Series) -> npt.NDArray[np.uint64]:
     """Return the 64-bit key of each text, uint64[n]; see `key64`."""
     data = texts.cast(pl.Binary).to_list()
     digests = b"".join([hashlib.md5(text, usedforsecurity=False).digest() for text in data])
@@ -106,11 +106,11 @@ def _is_tracking_parameter(parameter: str) -> bool:
     return name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)
 
 
-def _host_to_punycode(url: str) -> str:
-    """Convert a host in Unicode to Punycode as browsers do (UTS 46, non-transitional).
+def _encode_host_as_punycode(url: str) -> str:
+    """Return a URL with its Unicode host in Punycode, as in browsers (UTS 46, non-transitional).
 
-    `w3lib` follows IDNA 2003, which makes `ss` of the letter `ß`. Hosts that IDNA 2008 does not
-    allow, such as those with emoji, are left to it.
+    Hosts that IDNA 2008 does not allow, such as those with emoji, are left for `w3lib` to convert.
+    `w3lib` follows IDNA 2003, which replaces the letter `ß` with `ss`.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -135,7 +135,7 @@ def url_key(url: str) -> str:
     Raises:
         ValueError: the text is not an absolute http or https URL.
     """
-    parts = urlsplit(canonicalize_url(_host_to_punycode(url.strip())))
+    parts = urlsplit(canonicalize_url(_encode_host_as_punycode(url.strip())))
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
         raise ValueError(f"expected an absolute http or https URL, found {url[:80]!r}")
     host = parts.netloc.rpartition("@")[2].removesuffix(DEFAULT_PORTS[parts.scheme])
@@ -166,7 +166,7 @@ def key_to_id(column: str, prefix: str) -> pl.Expr:
         prefix: First character of the ids: `d` for documents, `q` for queries.
     """
     digits = pl.col(column).map_batches(
-        _hexadecimal_digits, return_dtype=pl.String, is_elementwise=True
+        _to_hexadecimal_digits, return_dtype=pl.String, is_elementwise=True
     )
     return pl.lit(prefix) + digits
 
@@ -184,28 +184,28 @@ def format_keys(rows: pl.DataFrame) -> list[str]:
     return [" ".join(map(str, row)) for row in rows.with_columns(ids).iter_rows()]
 
 
-def _hexadecimal_digits(keys: pl.Series) -> pl.Series:
+def _to_hexadecimal_digits(keys: pl.Series) -> pl.Series:
     big_endian = pa.py_buffer(keys.to_numpy().astype(">u8").tobytes())
     array = pa.Array.from_buffers(pa.binary(8), len(keys), [None, big_endian])
     return pl.Series(keys.name, array.cast(pa.binary())).bin.encode("hex")
 
 
-def in_sample(ids: str | pl.Expr, share: float, seed: str) -> pl.Expr:
+def in_sample(ids: str | pl.Expr, sample_share: float, seed: str) -> pl.Expr:
     """Return a Boolean expression that is true for the ids in a hash-based sample.
 
     For the same seed, a sample with a larger share contains any sample with a smaller share.
-    Membership depends only on the id, the share and the seed, so that an id is in the samples of
-    all snapshots or of none.
+    Membership depends only on the id, the share and the seed, so that all snapshots sample the same
+    ids.
 
     Args:
         ids: Name of a column of printable ids, or an expression for ids.
-        share: Expected share of ids in the sample, from 0 to 1.
+        sample_share: Expected share of ids in the sample, from 0 to 1.
         seed: Seed of the sample.
     """
-    threshold = int(share * 2**64)
+    threshold = int(sample_share * 2**64)
 
     def is_below_threshold(column: pl.Series) -> pl.Series:
-        return pl.Series(column.name, keys64(f"{seed}\n" + column) < threshold)
+        return pl.Series(column.name, hash_to_keys(f"{seed}\n" + column) < threshold)
 
     expression = pl.col(ids) if isinstance(ids, str) else ids
     return expression.map_batches(is_below_threshold, return_dtype=pl.Boolean, is_elementwise=True)

@@ -1,4 +1,4 @@
-"""Patterns for valid names, versions and language codes, and their descriptions in messages.
+"""Patterns of valid names, versions and language codes, and descriptions of these for messages.
 
 Since names are used as folder names, no pattern permits a path separator or a leading dot.
 """
@@ -43,7 +43,7 @@ def column_suffixes(languages: Sequence[str]) -> dict[str, str]:
         languages: Language codes, source language first; empty if French is the only language.
 
     Raises:
-        DataError: there are more than two languages, or one language twice.
+        DataError: there are more than two languages, or a language is repeated.
     """
     if len(languages) > 2 or len({*languages}) < len(languages):
         raise DataError(f"expected one or two distinct languages, found {', '.join(languages)}")

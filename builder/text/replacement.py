@@ -11,8 +11,8 @@ def replace_where(values: pl.Series, mask: pl.Series, replacements: pl.Series) -
 
     Args:
         values: Series of n values.
-        mask: Boolean series of n values; null counts as false.
-        replacements: New values in row order, one per true value of the mask.
+        mask: Boolean series of n values; null is treated as false.
+        replacements: New values in row order, one for each true value of the mask.
 
     Raises:
         ValueError: the number of replacements differs from the number of true values.

@@ -105,7 +105,7 @@ def detect_format(folder: Path) -> ModelFormat:
 
 
 def convert_model(folder: Path, model_format: ModelFormat, out: Path | None) -> Path:
-    """Convert a model to CTranslate2 format with int8 weights, and return its new folder `out`.
+    """Convert a model to CTranslate2 format with int8 weights; return the new folder `out`.
 
     The SentencePiece models, license and README.md are copied to the new folder.
 

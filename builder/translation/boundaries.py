@@ -3,7 +3,7 @@
 Input: one line of text. Output: the offsets at which its sentences end. A sentence ends after
 `.`, `!`, `?` or an ellipsis, and after any closing quotes and brackets that follow, if the next
 word starts with an uppercase letter, a digit or an opening mark. A full stop after an abbreviation,
-an initial, or a number at the start of the sentence does not end it.
+an initial, or a number at the start of the sentence does not end the sentence.
 """
 
 import re
@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"\s+(?:\d|[IVXLC]+\b(?![’']))")
 
 
 def sentence_end_offsets(line: str) -> list[int]:
-    """Return the end offsets of the sentences in a line, except that of the last one."""
+    """Return the end offsets of all sentences in a line except the last one."""
     ends: list[int] = []
     start = 0
     for match in _CANDIDATE.finditer(line):

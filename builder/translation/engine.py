@@ -2,7 +2,7 @@
 
 URLs and e-mail addresses are copied, and long sentences are split at clause boundaries. Parts of
 equal length are decoded in one batch (see `batches`), and each thread decodes one batch at a time.
-A translation depends neither on other sentences, nor on their order, nor on the number of threads.
+A translation does not depend on other sentences, their order, or the number of threads.
 """
 
 from collections import deque
@@ -30,8 +30,8 @@ GROWTH, SLACK = 2, 32
 BATCHES_AHEAD = 8
 """Maximum number of batches per thread that wait to be decoded."""
 PROBES, PIECES, PROBE_STEPS = 12, 16, 8
-"""Number of test sequences to check that scores do not depend on the batch; source tokens and
-maximum output tokens of each."""
+"""Number of test sequences for the check that scores do not depend on the batch, number of source
+tokens per sequence, and maximum number of output tokens per sequence."""
 
 
 @dataclass(frozen=True)

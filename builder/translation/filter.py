@@ -65,8 +65,8 @@ def read_line_blocks(stream: BinaryIO) -> Iterator[list[str]]:
         yield [_decode_line(rest, count + 1)]
 
 
-def _decode_line(line: bytes, number: int) -> str:
+def _decode_line(line: bytes, line_number: int) -> str:
     try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+        return line.decode("utf-8-sig" if line_number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text: {error}", STREAM, number) from None
+        raise FormatError(f"expected UTF-8 text: {error}", STREAM, line_number) from None

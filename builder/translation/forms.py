@@ -8,7 +8,7 @@ lowercase, even names.
 import re
 
 LEAST_LETTERS = 6
-"""Minimum number of letters of an uppercase text; a shorter text is taken for an acronym."""
+"""Minimum number of letters of an uppercase text; a shorter text is treated as an acronym."""
 _STOPPED = re.compile(r"[.!?…:;][\"»”’)\]\s]*$")
 _STOP = re.compile(r"(?<![.])\.$")
 _ABBREVIATION = re.compile(r"(?:\b[A-Za-z]|\betc|\bvs|\bInc|\bLtd|\bNo|\bMr|\bDr|\bSt)\.$")
@@ -16,7 +16,7 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_all_uppercase(text: str) -> bool:
-    """Whether a text of several words is entirely in uppercase and is not an acronym."""
+    """Whether a text has several words, is entirely in uppercase, and is not an acronym."""
     return text.isupper() and " " in text and sum(map(str.isalpha, text)) >= LEAST_LETTERS
 
 
@@ -29,7 +29,7 @@ def normalize_case(text: str) -> str:
 
 
 def restore_case_and_punctuation(output: str, source: str, *, is_query: bool = False) -> str:
-    """Give a translation the case and final punctuation of its source; return the new text.
+    """Return a translation with the case and final punctuation of its source.
 
     Args:
         output: Translation by the model.
@@ -47,7 +47,7 @@ def restore_case_and_punctuation(output: str, source: str, *, is_query: bool = F
 
 
 def _match_initial_case(text: str, source: str) -> str:
-    """Lowercase the first letter if the source starts in lowercase, except in acronyms and `I`."""
+    """Lowercase the first word if that of the source is lowercase, except acronyms and `I`."""
     first, given = _FIRST_WORD.search(text), _FIRST_WORD.search(source)
     if first is None or given is None or not given[0].islower():
         return text

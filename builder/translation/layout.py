@@ -1,8 +1,8 @@
 """Splits a text into sentences, and restores its lines after translation.
 
 Input: a text. Output: its sentences, normalized, and the text between them (line breaks, blank
-lines, indentation, list markers), so that `TextLayout.fill` can put each translation in the place
-of its sentence. Filling a layout with its own sentences restores the text, except for runs of white
+lines, indentation, list markers), so that `TextLayout.fill` can replace each sentence with its
+translation. Filling a layout with its own sentences restores the text, except for runs of white
 space and for control and invisible characters.
 """
 
@@ -89,7 +89,7 @@ def single_sentence_layout(text: str) -> TextLayout:
 
 
 def _group_wrapped_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Group lines over which a sentence continues; yield each group's lines and line endings."""
+    """Group the lines that a sentence spans; yield the lines and line endings of each group."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]

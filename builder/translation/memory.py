@@ -50,7 +50,7 @@ class TranslationMemory(SqliteCache):
             (cache_key(namespace, sentence), output.text, output.pieces, _encode_flags(output))
             for sentence, output in outputs.items()
         ]
-        self._insert(_INSERT, [(*row, _checksum(*row)) for row in rows])
+        self._insert_rows(_INSERT, [(*row, _checksum(*row)) for row in rows])
 
     def __len__(self) -> int:
         (count,) = self._connection.execute("SELECT count(*) FROM outputs").fetchone()

@@ -1,7 +1,8 @@
-"""Flags poor translations of sentences, and decides what is published in their place.
+"""Flags poor translations of sentences, and decides whether to keep, replace or drop them.
 
 A sentence with a poor translation is decoded again, and the better of the two translations is used.
-If it is poor too, the parameters decide whether it is kept, replaced by the source or dropped.
+If the better one is still poor, the parameters determine whether it is kept, replaced by the source
+or dropped.
 """
 
 import re
@@ -13,7 +14,7 @@ from builder.translation.parts import ModelOutput
 from builder.translation.quality import quality_flags
 
 RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_source")
-"""Flags of translations so poor that the sentence is decoded again, most serious first."""
+"""Flags for which a sentence is decoded again, most serious first."""
 POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 """Quality flags that have a parameter `on_<flag>`, which sets the fallback policy."""
 BROKEN_CHARACTERS = re.compile(r"\s*\ufffd+\s*")

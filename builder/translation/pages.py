@@ -21,7 +21,7 @@ FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
 """Approximate number of bytes of text per cache lookup."""
 NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
-"""Bytes of uncached text, and bytes of all text, at which a group is full (either suffices)."""
+"""Thresholds at which a group is full: bytes of uncached text, or bytes of all text."""
 
 Fields = dict[str, list[Translation]]
 

@@ -1,8 +1,8 @@
 """Persistent cache: rows with 128-bit keys in a SQLite file.
 
-A row with a wrong checksum counts as missing; a damaged file is recreated. Each call that adds rows
-is one transaction, so that either all or none of its rows survive a crash. Different threads may
-use a cache, but only one at a time.
+A row with a wrong checksum is treated as missing; a damaged file is recreated. Each call that adds
+rows is one transaction, so that either all or none of its rows survive a crash. Different threads
+may use a cache, but only one at a time.
 """
 
 import hashlib
@@ -31,16 +31,16 @@ class SqliteCache:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._connection = self._connect()
+        self._connection = self._open_connection()
         with self._rebuild_if_corrupt():
-            self._initialize()
+            self._initialize_database()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _open_connection(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         connection.text_factory = _decode_text
         return connection
 
-    def _initialize(self) -> None:
+    def _initialize_database(self) -> None:
         self._connection.execute(f"PRAGMA page_size = {self.PAGE}")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
@@ -58,7 +58,7 @@ class SqliteCache:
                 asked = statement.format(",".join("?" * len(part)))
                 yield from self._connection.execute(asked, part)
 
-    def _insert(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _insert_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert rows in one transaction."""
         with self._rebuild_if_corrupt(), self._transaction():
             self._connection.executemany(statement, rows)
@@ -74,8 +74,8 @@ class SqliteCache:
             self._connection.close()
             for end in ("", "-wal", "-shm"):
                 self._path.with_name(self._path.name + end).unlink(missing_ok=True)
-            self._connection = self._connect()
-            self._initialize()
+            self._connection = self._open_connection()
+            self._initialize_database()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

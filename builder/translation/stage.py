@@ -54,7 +54,7 @@ SAMPLED = 100
 
 
 def _model_folder_patterns(workflow: Workflow, _: str) -> tuple[str, ...]:
-    """Return the translation model's folder as a 1-tuple; empty if no model is configured."""
+    """Return the translation model's folder as a 1-tuple; an empty tuple if there is no model."""
     model = workflow.translate.model
     return (str(model),) if model else ()
 
@@ -167,7 +167,7 @@ def add_english_columns(documents: pl.DataFrame, translations: Fields) -> pl.Dat
 
 
 def find_query_collisions(queries: pl.DataFrame) -> pl.DataFrame:
-    """Return the queries whose English text, after folding, equals that of another query.
+    """Return the queries that share their folded English text with another query.
 
     Folding ignores case, accents, punctuation and extra spaces.
     """

@@ -53,7 +53,7 @@ def translate_texts(
 
 
 def _load_ctranslate2_engine(params: TranslationParameters, limits: Limits) -> CTranslate2Engine:
-    """Load into CTranslate2 the translation model that the parameters name.
+    """Load the translation model that the parameters name; return a CTranslate2 engine.
 
     Raises:
         UsageError: no model is named, or its folder does not exist.

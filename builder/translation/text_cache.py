@@ -62,7 +62,7 @@ class TextCache(SqliteCache):
             (cache_key(namespace, text), compress(_encode_translation(made)))
             for text, made in translations.items()
         ]
-        self._insert(_INSERT, [(*row, zlib.crc32(b"".join(row))) for row in rows])
+        self._insert_rows(_INSERT, [(*row, zlib.crc32(b"".join(row))) for row in rows])
 
 
 @cache

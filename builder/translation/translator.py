@@ -2,7 +2,7 @@
 
 A sentence is copied if it has no words or is already English; otherwise, it is decoded. With the
 parameter `retry`, a sentence with a defective translation (see `outcomes`) is decoded again with
-slower options. The fallback policies of its quality flags determine whether a translation is kept,
+slower options. The fallback policies of the quality flags determine whether a translation is kept,
 replaced by its source, or dropped.
 
 The steps `prepare`, `decode` and `finish` can be called separately: only `decode` uses the engine,
@@ -127,7 +127,7 @@ class Translator:
         return PreparedTexts(layouts, copy_reasons, wanted, kind)
 
     def decode(self, prepared: PreparedTexts) -> dict[str, FlaggedOutput]:
-        """Translate the distinct sentences to decode; return the best translation by sentence."""
+        """Translate the distinct sentences of prepared texts; return the best output of each."""
         best = self._lookup_or_decode(prepared.wanted, is_retry=False)
         bad = (
             [text for text, found in best.items() if found.is_unusable] if self.params.retry else []
@@ -139,7 +139,7 @@ class Translator:
     def finish(
         self, prepared: PreparedTexts, best_outputs: Mapping[str, FlaggedOutput]
     ) -> list[Translation]:
-        """Assemble the translated texts from their translated sentences.
+        """Assemble the translated texts from the translated sentences.
 
         Args:
             prepared: The texts, split into sentences.
@@ -148,7 +148,7 @@ class Translator:
         found = []
         for layout, flags in zip(prepared.layouts, prepared.copy_reasons, strict=True):
             sentences = tuple(
-                self._translated_sentence(segment, flag, best_outputs, prepared.kind)
+                self._assemble_sentence(segment, flag, best_outputs, prepared.kind)
                 for segment, flag in zip(layout.segments, flags, strict=True)
             )
             found.append(Translation(layout.fill([s.english for s in sentences]), sentences))
@@ -218,7 +218,7 @@ class Translator:
         }
         return " ".join(f"{name}={value}" for name, value in options.items())
 
-    def _translated_sentence(
+    def _assemble_sentence(
         self,
         segment: Segment,
         copy_reason: str | None,

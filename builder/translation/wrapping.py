@@ -1,7 +1,7 @@
 """Detects sentences that were wrapped over several lines, and wraps their translations again.
 
-Input: the lines of a text. Output: the lines that continue on the next line, so that half a
-sentence is never translated alone; and translations, each wrapped into as many lines as its source.
+Input: the lines of a text. Output: whether a sentence continues on the next line, so that half a
+sentence is never translated alone; and each translation, wrapped into as many lines as its source.
 """
 
 import re
@@ -16,7 +16,7 @@ BOUND = frozenset(
 MARGIN = 100
 """Maximum length of a line, in characters, in a text that was wrapped at a margin."""
 WIDE_SHARE = 50
-"""In a text that was wrapped at a margin, one line in this many may be longer than `MARGIN`."""
+"""Maximum share of lines longer than `MARGIN` in a wrapped text, as one line in this many."""
 LEAST_WIDTH = 45
 """Minimum length of a wrapped line in characters; a shorter line was ended deliberately."""
 LEAST_SPACES = 4
@@ -82,7 +82,7 @@ def reinsert_line_breaks(text: str, breaks: Sequence[tuple[int, str]], source_le
 
 
 def _nearest_space_offset(text: str, start: int, target: int) -> int | None:
-    """Return the offset of the space nearest to `target`, not before `start`; None if none."""
+    """Return the offset of the space nearest to `target`, at or after `start`; None without one."""
     before = text.rfind(" ", start, target + 1)
     after = text.find(" ", max(start, target))
     found = [place for place in (before, after) if place >= 0]

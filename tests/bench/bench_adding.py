@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 
 ENTRY = "[[snapshots]]"
 Row = dict[str, object]
@@ -17,7 +17,7 @@ Row = dict[str, object]
 def run_bench(quick: bool = False) -> list[Row]:
     """One row for each part of the work: name, seconds, peer, peer_seconds, ratio."""
     count = 2 if quick else 11
-    params = Simulation(
+    params = SimulationParameters(
         snapshots=count,
         documents=300 if quick else 40_000,
         queries=100,

@@ -32,7 +32,7 @@ from resiliparse.parse.encoding import bytes_to_str, detect_encoding
 from resiliparse.parse.html import HTMLTree
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.documents import build_documents
 from builder.documents.rules import add_selection_flags
 from builder.ingest import ingest_crawl
@@ -112,7 +112,7 @@ def simulated_lines(world: Path, documents: int = 20_000) -> bytes:
     """A simulated crawl whose pages have the texts of several: about 4,900 characters, as
     LongEval's have."""
     if not world.exists():
-        params = Simulation(
+        params = SimulationParameters(
             snapshots=1, documents=documents, queries=50, impressions=500, malformed_rate=0
         )
         builder.simulate(world, params)

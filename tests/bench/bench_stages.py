@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.pipeline import STAGES
 from tests.bench.peak import PeakWithWorkers
 
@@ -88,7 +88,7 @@ def _apart(*arguments: str) -> dict[str, Any]:
 
 
 def _simulate(folder: Path, size: int, scale: float) -> None:
-    params = Simulation(
+    params = SimulationParameters(
         snapshots=2,
         documents=int(3000 * size * scale),
         queries=100,

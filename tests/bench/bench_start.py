@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 
 COMMAND = "from builder.cli import main; main()"
 
@@ -17,7 +17,7 @@ def run_bench(quick: bool = False) -> list[dict[str, object]]:
     repeats, documents, impressions = (2, 300, 3000) if quick else (5, 1500, 20_000)
     with tempfile.TemporaryDirectory(prefix="bench-start-") as name:
         folder = Path(name)
-        world = Simulation(
+        world = SimulationParameters(
             snapshots=1 if quick else 3,
             documents=documents,
             queries=150,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import builder
-from builder import BuildReport, Simulation
+from builder import BuildReport, SimulationParameters
 from builder.cli.output import escape_unencodable_characters
 from builder.evaluation.runs.assignment import assign_runs
 from builder.io.sources import Source
@@ -16,7 +16,7 @@ from builder.text.names import to_valid_unicode
 from tests.cli.test_cli import run
 
 LATIN = "été".encode("latin-1").decode("utf-8", "surrogateescape")
-WORLD = Simulation(
+WORLD = SimulationParameters(
     name="w", snapshots=1, documents=60, queries=8, impressions=300, seed=2, malformed_rate=0.05
 )
 

@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.cli import main
 
 GOLDEN = Path(__file__).parent / "golden" / "wrong_uses.txt"
-WORLD = Simulation(name="w", snapshots=2, documents=60, queries=8, impressions=300, seed=2)
+WORLD = SimulationParameters(
+    name="w", snapshots=2, documents=60, queries=8, impressions=300, seed=2
+)
 
 USES: dict[str, str] = {
     "a misspelt verb": "biuld world/workflow.toml",

@@ -13,7 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.cli import app
 from builder.collection.checks import CHECKS
 from builder.definition.model import Definition
@@ -28,7 +28,8 @@ ADVICE = [(check.id, *found) for check in CHECKS for found in SETTING.findall(ch
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world")
     builder.simulate(
-        folder, Simulation(name="tiny", snapshots=1, documents=40, queries=8, impressions=600)
+        folder,
+        SimulationParameters(name="tiny", snapshots=1, documents=40, queries=8, impressions=600),
     )
     return folder
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 import builder
-from builder import BuildReport, Simulation
+from builder import BuildReport, SimulationParameters
 from builder.collection.card import describe_collection
 from builder.collection.card_tables import input_file_table, parameter_table, selection_funnel_table
 from builder.collection.markdown import code_span, table_cell
 
-WORLD = Simulation(documents=100, queries=10, impressions=1000, snapshots=1)
+WORLD = SimulationParameters(documents=100, queries=10, impressions=1000, snapshots=1)
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.collection.checks import CHECKS, Finding
 from builder.collection.findings import FINDINGS_SCHEMA, format_github, format_json, format_text
 from builder.collection.validate import validate, validate_all_versions
 from builder.errors import UsageError
 from tests.collection.mutations import MUTATIONS, edit, edit_manifest, every
 
-WORLD = Simulation(
+WORLD = SimulationParameters(
     name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
 )
 UNCHECKED = "; the rows of the table are not checked"

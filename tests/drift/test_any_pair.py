@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 import builder
-from builder import BuildReport, Simulation
+from builder import BuildReport, SimulationParameters
 from builder.collection.drift_file import read_drift
 from builder.commands import drift
 from builder.drift import list_findings, render_report
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
 
-WORLD = Simulation(
+WORLD = SimulationParameters(
     name="two", snapshots=2, documents=300, queries=40, impressions=3000, seed=5, malformed_rate=0
 )
 OVERRIDE = '\n[snapshots.overrides.log]\nencoding = "utf-8"\n'

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.documents import key_order
 from builder.documents.tokens import document_tokens_expr
 from builder.drift import compare_crawls
@@ -223,7 +223,7 @@ def test_a_collection_of_the_same_archives_gives_the_same_numbers(
         pages.append(tmp_path / f"{date}.jsonl")
         rows.select("url", "title", "text", timestamp="fetched_at").write_ndjson(pages[-1])
     builder.simulate_over_crawls(
-        tmp_path / "world", pages, Simulation(queries=20, impressions=2000)
+        tmp_path / "world", pages, SimulationParameters(queries=20, impressions=2000)
     )
     definition = tmp_path / "world/workflow.toml"
     text = definition.read_text()

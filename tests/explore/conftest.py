@@ -7,7 +7,7 @@ import pytest
 from starlette.types import ASGIApp
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.explore import CollectionSource, open_collection_source
 from builder.explore.application import create_application
 from builder.explore.runs import load_runs
@@ -15,7 +15,7 @@ from builder.trec.runs import Run, write_run
 from tests.collection.releases import imported, write
 from tests.explore.client import PORT
 
-WORLD = Simulation(
+WORLD = SimulationParameters(
     name="explored",
     snapshots=3,
     documents=240,

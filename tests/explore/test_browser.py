@@ -11,7 +11,7 @@ import pytest
 from starlette.types import ASGIApp
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.explore import CollectionSource, open_collection_source
 from builder.explore.application import create_application
 from builder.explore.serve import bind_socket
@@ -141,7 +141,7 @@ def test_every_page_fits(browser: Any, site: str, explored: Path, width: int, th
 def test_a_real_crawl(browser: Any, shared: Path, tmp_path: Path) -> None:
     crawls = sorted((shared / "crawl").glob("*.jsonl.gz"))
     builder.simulate_over_crawls(
-        tmp_path / "world", crawls, Simulation(queries=30, impressions=3000)
+        tmp_path / "world", crawls, SimulationParameters(queries=30, impressions=3000)
     )
     version = builder.build(tmp_path / "world/workflow.toml", tmp_path / "out").root
     with opened(version) as site:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 
-WORLD = Simulation(
+WORLD = SimulationParameters(
     name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
 )
 SLOWEST = 0.25

@@ -18,7 +18,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
 import builder
-from builder import LongEvalError, Simulation
+from builder import LongEvalError, SimulationParameters
 from builder.parameters import StageParameters
 
 SKIPPED = {"verdicts", "translate"}
@@ -91,11 +91,11 @@ def _of_kind(kind: Any, metadata: list[Any], default: Any) -> list[Any]:
     return sorted({kind(value) for value in drawn if low <= value <= high})
 
 
-def draw_world(draw: random.Random) -> Simulation:
+def draw_world(draw: random.Random) -> SimulationParameters:
     """A world of a few documents."""
     rates = ("added", "removed", "edited", "moved", "refetched", "reshuffled", "variants")
     rates += ("off_topic", "personal_rate", "bot_rate", "anonymous", "tracked", "malformed_rate")
-    return Simulation(
+    return SimulationParameters(
         seed=draw.randrange(MOST),
         snapshots=draw.choice((1, 2, 3)),
         documents=draw.choice((2, 10, 60, 300)),

@@ -15,7 +15,7 @@ from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
-from builder.simulation import Simulation, simulate
+from builder.simulation import SimulationParameters, simulate
 from tests.fuzz.differential import LONG_FORMS
 from tests.fuzz.log_records import GOOD, ONE, TWO, long_rows
 from tests.fuzz.mutations import mutate
@@ -44,7 +44,7 @@ def seeds(folder: Path) -> dict[str, bytes]:
         world = folder / str(number)
         options = {"documents": 6, "queries": 4, "impressions": 6, "snapshots": 1}
         kinds = {"crawl_format": crawl, "log_format": log or "jsonl"}
-        simulate(world, Simulation.model_validate({**options, **kinds}))
+        simulate(world, SimulationParameters.model_validate({**options, **kinds}))
         (page_file,) = (world / "crawls").iterdir()
         (log_file,) = (world / "logs").iterdir()
         found[f"crawl-{crawl}"] = _unpacked(page_file)

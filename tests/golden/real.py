@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.clicks import estimate_from_log
 from builder.parameters import ClickParameters
 
@@ -41,7 +41,9 @@ def real_crawl(folder: Path) -> Path:
         with gzip.open(SHARED / f"crawl/{month}-30.jsonl.gz") as file:
             path.write_bytes(gzip.compress(b"".join(itertools.islice(file, PAGES)), mtime=0))
         crawls.append(path)
-    builder.simulate_over_crawls(folder, crawls, Simulation(queries=30, impressions=2000, seed=9))
+    builder.simulate_over_crawls(
+        folder, crawls, SimulationParameters(queries=30, impressions=2000, seed=9)
+    )
     definition = folder / "workflow.toml"
     text = definition.read_text("utf-8").replace(f"{folder.resolve().as_posix()}/", "")
     text += "\n[documents]\nsample_share = 1.0\n[export]\ntrec = false\n"

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from tests.golden import faulty, logs
 from tests.golden.logs import Record
 from tests.golden.verdicts import add_files
 
-SMALL = Simulation(
+SMALL = SimulationParameters(
     name="golden",
     seed=7,
     snapshots=2,
@@ -139,7 +139,7 @@ def verdicts(folder: Path) -> Path:
 
 def _simulated(folder: Path, text: str, **changes: object) -> Path:
     """A world with the text appended to its definition."""
-    builder.simulate(folder, Simulation.model_validate(SMALL.model_dump() | changes))
+    builder.simulate(folder, SimulationParameters.model_validate(SMALL.model_dump() | changes))
     definition = folder / "workflow.toml"
     definition.write_text(definition.read_text("utf-8") + "\n" + text + NO_EXPORT, "utf-8")
     return definition

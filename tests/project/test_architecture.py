@@ -136,7 +136,7 @@ def test_public_names() -> None:
         "Collection",
         "DataError",
         "LongEvalError",
-        "Simulation",
+        "SimulationParameters",
         "Snapshot",
         "UsageError",
         "__version__",

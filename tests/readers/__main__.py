@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.cli.output import format_table
 from tests.readers.loaders import LOADERS, export_all
 
@@ -20,7 +20,9 @@ def main() -> int:
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        builder.simulate(folder / "world", Simulation(name="readers", snapshots=2, documents=200))
+        builder.simulate(
+            folder / "world", SimulationParameters(name="readers", snapshots=2, documents=200)
+        )
         builder.build(folder / "world/workflow.toml", folder / "collection")
         exports = export_all(folder / "collection", folder / "out")
         for loader in LOADERS:

@@ -199,7 +199,7 @@ def test_elements() -> None:
 
 
 def test_a_table_that_stacks_names_its_columns() -> None:
-    found = table("C", ("One", "It's"), [["a", "b"]], stacks=True)
+    found = table("C", ("One", "It's"), [["a", "b"]], stack_when_narrow=True)
     assert '<table class="sortable stacked" style="--label-1:\'One: \';' in found
     assert '<table class="sortable">' in table("C", ("One",), [["a"]])
     assert '<th scope="col"><button type="button">Two</button>' in table(

@@ -77,7 +77,9 @@ def test_a_snapshot_without_judgements_is_not_published(world: Path, tmp_path: P
 
 
 def test_a_crawl_whose_field_has_another_name_is_named_as_the_cause(tmp_path: Path) -> None:
-    builder.simulate(tmp_path / "w", builder.Simulation(snapshots=1, documents=30, queries=4))
+    builder.simulate(
+        tmp_path / "w", builder.SimulationParameters(snapshots=1, documents=30, queries=4)
+    )
     definition = tmp_path / "w/workflow.toml"
     definition.write_text(definition.read_text() + '\n[crawl.fields]\nurl = "adresse"\n')
     message = (

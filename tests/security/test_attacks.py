@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 import builder
-from builder import BuildReport, Simulation
+from builder import BuildReport, SimulationParameters
 from builder.cli import main
 from builder.cli.output import escape_control_characters, format_table
 from builder.collection.card_tables import input_file_table
@@ -472,7 +472,7 @@ def test_a_png_that_is_called_a_log_has_no_impression(tmp_path: Path) -> None:
 
 
 def test_user_names_are_nowhere_after_ingestion(tmp_path: Path) -> None:
-    params = Simulation(snapshots=1, documents=60, queries=8, impressions=400, seed=3)
+    params = SimulationParameters(snapshots=1, documents=60, queries=8, impressions=400, seed=3)
     builder.simulate(tmp_path / "world", params)
     (log,) = (tmp_path / "world/logs").iterdir()
     named, count = re.subn(

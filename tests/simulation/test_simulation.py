@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder import Simulation, UsageError, simulate, simulate_over_crawls
+from builder import SimulationParameters, UsageError, simulate, simulate_over_crawls
 from builder.queries.personal import detect_personal_data
 from builder.simulation import generate_sentence_pairs
 from builder.simulation.lexicon import Noun, domains, subjects
@@ -36,7 +36,9 @@ from builder.simulation.world import (
     query_probabilities,
 )
 
-SMALL = Simulation(documents=200, queries=20, impressions=400, snapshots=2, malformed_rate=0.05)
+SMALL = SimulationParameters(
+    documents=200, queries=20, impressions=400, snapshots=2, malformed_rate=0.05
+)
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -56,7 +58,7 @@ def read_lines(path: Path) -> list[bytes]:
 @pytest.mark.parametrize("log_format", ["jsonl", "parquet"])
 def test_same_arguments_same_bytes(tmp_path: Path, crawl_format: str, log_format: str) -> None:
     options = SMALL.model_dump() | {"crawl_format": crawl_format, "log_format": log_format}
-    params = Simulation.model_validate(options)
+    params = SimulationParameters.model_validate(options)
     simulate(tmp_path / "a", params)
     simulate(tmp_path / "b", params)
     first = tree(tmp_path / "a")
@@ -97,7 +99,7 @@ def test_pages_are_as_long_as_they_are_asked_for() -> None:
 
 
 def test_truth_of_pages_is_that_of_the_texts(tmp_path: Path) -> None:
-    params = Simulation(
+    params = SimulationParameters(
         documents=600,
         queries=5,
         impressions=50,
@@ -287,7 +289,7 @@ def write_crawls(folder: Path) -> list[Path]:
 def test_users_over_existing_pages(tmp_path: Path) -> None:
     paths = write_crawls(tmp_path)
     simulate_over_crawls(
-        tmp_path / "w", paths, Simulation(queries=10, impressions=300, malformed_rate=0)
+        tmp_path / "w", paths, SimulationParameters(queries=10, impressions=300, malformed_rate=0)
     )
     assert sorted(p.name for p in (tmp_path / "w/logs").iterdir()) == [
         "2022-06.jsonl.gz",
@@ -304,7 +306,7 @@ def test_users_over_existing_pages(tmp_path: Path) -> None:
 def test_the_truth_over_crawls_has_the_personal_queries_of_the_logs_and_no_others(
     tmp_path: Path,
 ) -> None:
-    params = Simulation(queries=10, impressions=2000, personal_rate=0.5, malformed_rate=0)
+    params = SimulationParameters(queries=10, impressions=2000, personal_rate=0.5, malformed_rate=0)
     simulate_over_crawls(tmp_path / "w", write_crawls(tmp_path), params)
     truth = set(pl.read_parquet(tmp_path / "w/truth/personal.parquet")["text"])
     lines = read_lines(tmp_path / "w/logs/2022-06.jsonl.gz")
@@ -315,7 +317,7 @@ def test_the_truth_over_crawls_has_the_personal_queries_of_the_logs_and_no_other
 
 @pytest.mark.parametrize("results", [1, 2, 3, 4])
 def test_short_lists_over_crawls_contain_a_related_page(tmp_path: Path, results: int) -> None:
-    params = Simulation(queries=10, impressions=50, results_per_page=results)
+    params = SimulationParameters(queries=10, impressions=50, results_per_page=results)
     simulate_over_crawls(tmp_path / "w", write_crawls(tmp_path), params)
     attraction = pl.read_parquet(tmp_path / "w/truth/attraction.parquet")
     best = attraction.group_by("snapshot", "query").agg(pl.col("grade").max())
@@ -326,13 +328,16 @@ def test_short_lists_over_crawls_contain_a_related_page(tmp_path: Path, results:
 def test_no_query_finds_a_document(tmp_path: Path) -> None:
     few = {"documents": 1, "queries": 1, "impressions": 5, "snapshots": 1}
     unasked = {"off_topic": 0.0, "personal_rate": 0.0}
-    for params in (Simulation(seed=4, **few), Simulation(seed=1, **few, **unasked)):
+    for params in (
+        SimulationParameters(seed=4, **few),
+        SimulationParameters(seed=1, **few, **unasked),
+    ):
         with pytest.raises(UsageError, match=r"expected queries with results in 2022"):
             simulate(tmp_path / "world", params)
 
 
 def test_shares_of_queries_are_never_negative() -> None:
-    params = Simulation(documents=200, queries=5, off_topic=1.0, personal_rate=0.5)
+    params = SimulationParameters(documents=200, queries=5, off_topic=1.0, personal_rate=0.5)
     queries = [*create_queries_for_needs(params, 0), *create_unwanted_queries(params, 0)]
     popularity = query_probabilities(params, queries, 0)
     kinds = np.array([query.kind for query in queries])
@@ -345,7 +350,9 @@ def test_shares_of_queries_are_never_negative() -> None:
 @pytest.mark.parametrize("crawl_format", ["warc", "qwant", "parquet", "csv"])
 def test_users_over_crawls_of_every_format(tmp_path: Path, crawl_format: str) -> None:
     """The users over a crawl are the same, whatever its format."""
-    params = Simulation(documents=120, snapshots=1, queries=5, impressions=60, malformed_rate=0)
+    params = SimulationParameters(
+        documents=120, snapshots=1, queries=5, impressions=60, malformed_rate=0
+    )
     simulate(tmp_path / "pages", params)
     (lines,) = (tmp_path / "pages/crawls").iterdir()
     rows = [json.loads(line) for line in gzip.decompress(lines.read_bytes()).splitlines()]
@@ -358,7 +365,7 @@ def test_users_over_crawls_of_every_format(tmp_path: Path, crawl_format: str) ->
         pl.DataFrame(rows).write_csv(path)
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    users = Simulation(queries=8, impressions=80, malformed_rate=0)
+    users = SimulationParameters(queries=8, impressions=80, malformed_rate=0)
     for out, crawl in (("wanted", lines), ("found", path)):
         simulate_over_crawls(tmp_path / out, [crawl], users)
     logs = [sorted((tmp_path / out / "logs").iterdir()) for out in ("wanted", "found")]
@@ -380,17 +387,17 @@ def _record(row: dict[str, Any]) -> bytes:
 
 def test_over_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="file not found; expected a crawl file"):
-        simulate_over_crawls(tmp_path / "w", [tmp_path / "none.jsonl"], Simulation())
+        simulate_over_crawls(tmp_path / "w", [tmp_path / "none.jsonl"], SimulationParameters())
     (tmp_path / "empty.jsonl").touch()
     with pytest.raises(UsageError, match="found none"):
-        simulate_over_crawls(tmp_path / "w", [tmp_path / "empty.jsonl"], Simulation())
+        simulate_over_crawls(tmp_path / "w", [tmp_path / "empty.jsonl"], SimulationParameters())
     page = {"url": "https://a.example/", "timestamp": 0, "title": "Une seule page", "text": "x"}
     (tmp_path / "one.jsonl").write_text(json.dumps(page) + "\n")
     with pytest.raises(UsageError, match=r"3 or more of the 1 pages.*no such word to use as a"):
-        simulate_over_crawls(tmp_path / "w", [tmp_path / "one.jsonl"], Simulation())
+        simulate_over_crawls(tmp_path / "w", [tmp_path / "one.jsonl"], SimulationParameters())
 
 
 @pytest.mark.parametrize("wrong", [{"documents": 0}, {"bot_rate": 1.5}, {"pages": 3}])
 def test_parameters_are_checked(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="validation error"):
-        Simulation.model_validate(wrong)
+        SimulationParameters.model_validate(wrong)

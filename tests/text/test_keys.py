@@ -69,7 +69,7 @@ def test_key64_is_the_head_of_md5() -> None:
 
 @given(st.lists(st.text(max_size=20), max_size=5))
 def test_many_keys_are_those_of_each(texts: list[str]) -> None:
-    found = keys.keys64(pl.Series(texts, dtype=pl.String))
+    found = keys.hash_to_keys(pl.Series(texts, dtype=pl.String))
     assert found.tolist() == [keys.key64(text) for text in texts]
 
 

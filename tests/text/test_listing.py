@@ -2,7 +2,7 @@
 
 import pytest
 
-from builder.text.listing import list_first
+from builder.text.listing import join_names
 
 
 @pytest.mark.parametrize(
@@ -10,4 +10,4 @@ from builder.text.listing import list_first
     [(0, ""), (1, "a"), (2, "a; b"), (3, "a; b; and 1 more"), (1003, "a; b; and 1,001 more")],
 )
 def test_two_names_and_the_number_of_the_others(count: int, expected: str) -> None:
-    assert list_first(["a", "b", *["c"] * (count - 2)][:count], limit=2) == expected
+    assert join_names(["a", "b", *["c"] * (count - 2)][:count], limit=2) == expected

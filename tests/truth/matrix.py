@@ -24,7 +24,7 @@ from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
-from builder.simulation import Simulation, simulate
+from builder.simulation import SimulationParameters, simulate
 from builder.text.keys import id_to_key
 from schemas import TABLES, Pages, Qrels
 from tests.truth.month import World
@@ -74,7 +74,7 @@ class Laboratory:
     def __init__(self, folder: Path, size: str, seed: int) -> None:
         self.folder, self.size, self.seed = folder, size, seed
         self.world = folder / "world"
-        simulate(self.world, Simulation(seed=seed, snapshots=2, **SIZES[size]))
+        simulate(self.world, SimulationParameters(seed=seed, snapshots=2, **SIZES[size]))
         self.raw = {
             kind: self.world / kind / f"{MONTHS[1]}.jsonl.gz" for kind in ("crawls", "logs")
         }

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 
-WORLD = Simulation(name="letters", snapshots=2, documents=300, queries=40, impressions=6000, seed=8)
+WORLD = SimulationParameters(
+    name="letters", snapshots=2, documents=300, queries=40, impressions=6000, seed=8
+)
 LATIN = ascii_lowercase[13:] + ascii_lowercase[:13]
 """No longer French, so that no rule for French applies."""
 ALPHABETS = {

@@ -6,14 +6,14 @@ import polars as pl
 import pytest
 
 import builder
-from builder import BuildReport, Simulation
+from builder import BuildReport, SimulationParameters
 from builder.evaluation import Bm25Parameters, run_sanity_check, search_snapshot
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
 from builder.models import bundled_model_folder
 from builder.text.keys import doc_id, fold_texts, key64, query_id, url_key
 
-WORLD = Simulation(
+WORLD = SimulationParameters(
     name="bilingual",
     snapshots=2,
     documents=400,

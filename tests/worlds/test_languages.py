@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 import builder
-from builder import BuildReport, Simulation
+from builder import BuildReport, SimulationParameters
 from builder.collection.export import export
 from builder.errors import DataError, FormatError
 from builder.text.names import column_suffixes
 from tests.cli.test_cli import run
 
-WORLD = Simulation(name="other", snapshots=2, documents=150, queries=20, impressions=2500, seed=4)
+WORLD = SimulationParameters(
+    name="other", snapshots=2, documents=150, queries=20, impressions=2500, seed=4
+)
 
 
 @pytest.fixture(scope="module", params=["en", "de"])

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 
 KNOWN = {
     ("2022-06", "2022-09"): (54, 5, 264),
@@ -21,7 +21,9 @@ def version(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A collection of all pages of the four crawls."""
     folder = tmp_path_factory.mktemp("real")
     crawls = sorted((shared / "crawl").glob("*.jsonl.gz"))
-    builder.simulate_over_crawls(folder / "world", crawls, Simulation(queries=60, impressions=5000))
+    builder.simulate_over_crawls(
+        folder / "world", crawls, SimulationParameters(queries=60, impressions=5000)
+    )
     definition = folder / "world/workflow.toml"
     text = definition.read_text()
     definition.write_text(text + "\n[documents]\nsample_share = 1.0\n[export]\ntrec = false\n")

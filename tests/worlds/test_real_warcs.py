@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import builder
-from builder import Simulation
+from builder import SimulationParameters
 from builder.ingest.crawls.formats import read_pages
 from builder.ingest.crawls.html import parse_html
 from builder.io.sources import Interval, Source
@@ -66,7 +66,9 @@ def version(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for archive, path in zip(archives, lines, strict=True):
         pages, _ = read(archive)
         path.write_text(pages.select("url", "title", "text").write_ndjson())
-    builder.simulate_over_crawls(folder / "world", lines, Simulation(queries=20, impressions=2000))
+    builder.simulate_over_crawls(
+        folder / "world", lines, SimulationParameters(queries=20, impressions=2000)
+    )
     definition = folder / "world/workflow.toml"
     text = definition.read_text()
     for archive, path in zip(archives, lines, strict=True):

@@ -173,7 +173,7 @@ def _check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup:
         for check in checks
     ]
     columns = ("Snapshots", "Question", "Answer", "Evidence", "Detectable change")
-    return table(caption, columns, rows, stacks=True)
+    return table(caption, columns, rows, stack_when_narrow=True)
 
 
 def status_chart(title: str, pairs: Sequence[Mapping[str, Any]], statuses: Sequence[Any]) -> Markup:

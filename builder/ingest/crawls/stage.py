@@ -26,7 +26,7 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import FileReference, SnapshotInterval
 from builder.runtime.stage import stage
-from builder.text.keys import keys64
+from builder.text.keys import hash_to_keys
 from schemas import Fetches, Pages
 
 
@@ -120,7 +120,7 @@ def _add_key_and_origin(
         first_fetch_number: Number of the first fetch; the others are numbered consecutively.
     """
     return pages.with_columns(
-        pl.Series("doc", keys64(pages["url_key"])),
+        pl.Series("doc", hash_to_keys(pages["url_key"])),
         pl.lit(file_index, pl.UInt32).alias("file"),
         pl.int_range(first_fetch_number, first_fetch_number + pages.height, dtype=pl.UInt64).alias(
             "number"

@@ -15,7 +15,7 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from builder import Simulation, simulate
+from builder import SimulationParameters, simulate
 from builder.errors import FormatError
 from builder.ingest import ingest_crawl, ingest_log
 from builder.ingest.crawls.formats import read_pages
@@ -228,7 +228,7 @@ def test_a_simulated_archive_is_the_simulated_crawl(tmp_path: Path) -> None:
     texts = {}
     for kind in ("jsonl", "warc"):
         world = tmp_path / kind
-        simulate(world, Simulation(crawl_format=kind, malformed_rate=0, **params))  # type: ignore[arg-type]
+        simulate(world, SimulationParameters(crawl_format=kind, malformed_rate=0, **params))  # type: ignore[arg-type]
         (path,) = (world / "crawls").iterdir()
         out, scratch = tmp_path / f"{kind}-out", tmp_path / f"{kind}-scratch"
         out.mkdir()
@@ -334,7 +334,7 @@ def test_parquet_logs_are_read_like_json_lines(tmp_path: Path) -> None:
     for kind in ("jsonl", "parquet"):
         world = tmp_path / kind
         options = {"documents": 60, "queries": 10, "impressions": 500, "snapshots": 1}
-        simulate(world, Simulation(log_format=kind, malformed_rate=0, **options))  # type: ignore[arg-type]
+        simulate(world, SimulationParameters(log_format=kind, malformed_rate=0, **options))  # type: ignore[arg-type]
         (path,) = (world / "logs").iterdir()
         out, scratch = tmp_path / f"{kind}-out", tmp_path / f"{kind}-scratch"
         out.mkdir()
