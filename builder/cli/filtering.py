@@ -40,13 +40,12 @@ Average = Annotated[
 ]
 Zeta = Annotated[
     float,
-    typer.Option(help="Parameter zeta of aptness: the number of false positives that halves it."),
+    typer.Option(help="Parameter zeta of aptness: number of false positives that halves aptness."),
 ]
 CutoffRule = Annotated[
     str,
     typer.Option(
-        help="Documents that count as returned: those with confidence at_or_above or above the "
-        "cutoff."
+        help="Confidence that a document must have to be returned: at_or_above or above the cutoff."
     ),
 ]
 

@@ -106,7 +106,7 @@ def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
 
 @contextmanager
 def limits_with_temporary_folder(memory: str) -> "Iterator[Limits]":
-    """Provide resource limits with a temporary folder that is deleted on exit.
+    """Context manager that yields resource limits with a temporary folder, deleted on exit.
 
     Args:
         memory: Memory limit, such as `4GiB`.
@@ -118,7 +118,7 @@ def limits_with_temporary_folder(memory: str) -> "Iterator[Limits]":
 
 
 def create_progress_bar(quiet: bool) -> "Progress":
-    """Return a progress bar for the terminal, or one that prints nothing if `quiet` is true."""
+    """Return a progress bar for the terminal, or a silent one if `quiet` is true."""
     from builder.runtime.progress import NoProgress, ProgressBar
 
     return NoProgress() if quiet else ProgressBar()

@@ -104,8 +104,8 @@ def import_(
         bool,
         typer.Option(
             "--allow-empty",
-            help="Publish even if a snapshot has no queries, or if its files of queries, "
-            "judgements or documents have no valid row.",
+            help="Publish even if a snapshot has no queries, or if its query, qrels or document "
+            "files have no valid row.",
         ),
     ] = False,
     explain: Annotated[
@@ -250,7 +250,7 @@ def diff(
 
     comparison = compare(old, new)
     for line in comparison.changed_files:
-        warning = f"warning: {line}; the version is compared as it is"
+        warning = f"warning: {line}; the version is compared as is"
         typer.echo(escape_control_characters(warning), err=True)
     if format is DiffFormat.JSON:
         print_json(comparison.to_dict())

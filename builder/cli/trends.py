@@ -237,7 +237,7 @@ def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
     """Check that the chart does not overwrite an input file.
 
     Raises:
-        UsageError: The path of the chart is that of an input file.
+        UsageError: The chart path is the path of an input file.
     """
     if chart is not None:
         check_output_is_not_input(chart, *inputs)

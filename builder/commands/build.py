@@ -56,9 +56,9 @@ class BuildReport:
 
     @property
     def conditional_steps(self) -> int:
-        """With `explain`, number of steps that run only if earlier steps change their input.
+        """Number of steps that would run only if earlier steps change a table that they read.
 
-        Without `explain`, the number is 0.
+        The number is 0 without `explain`.
         """
         return sum(result.is_conditional for result in self.results)
 
@@ -151,7 +151,7 @@ def build(
 
 
 def _check_url_lists(runner: Runner, steps: Sequence[Step]) -> None:
-    """Check the deny and allow lists before logs and crawls are read, if the lists will be used.
+    """Check the deny and allow lists, if they will be used, before any log or crawl is read.
 
     Raises:
         FormatError: A line of a list is not a host, a URL prefix or a URL.

@@ -143,7 +143,7 @@ def _missing_shown_documents(
     The documents are read from the rejects of the snapshot.
 
     Returns:
-        Table with one row per document; None if the rejects lack some document ids.
+        Table with one row per document; None if some rejects have no document id.
     """
     rejects = collection.snapshot(snapshot).rejects
     left_out = rejects.filter(stage=measure_coverage.name, reason=NOT_IN_COLLECTION).collect()

@@ -18,7 +18,7 @@ def content_hash(table: Table, limits: Limits) -> str:
     """Return a hash of a table's rows that does not depend on their order.
 
     The MD5 digest of each row in JSON is split into four 32-bit words, and each word is summed over
-    all rows, so that duplicates count.
+    all rows, so that the hash also depends on the number of duplicates.
 
     Returns:
         The number of rows and the hash: `<rows>-<32 hexadecimal digits>`.

@@ -2,8 +2,8 @@
 
 A step is a stage applied to a snapshot, a pair of snapshots or the collection. Its identity
 consists of its stage and version, the schemas of its outputs, its parameters, its settings and the
-hashes of its inputs. Runs with equal identities write equal bytes. If the identity of a step is not
-that of its last run, the differences are the reasons why the step runs again.
+hashes of its inputs. Runs with equal identities write equal bytes. If the identity differs from
+that of the last run, the step runs again, and the differences are reported as the reasons.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ from builder.runtime.store import Store
 
 Identity = dict[str, Any]
 MAX_VALUE_LENGTH = 60
-"""Maximum number of characters of a value quoted in the reason for a rebuild."""
+"""Maximum number of characters of a value quoted in a reason."""
 CONTEXT_NAMES = {"recorded": "parameters of"}
-"""How settings of a stage are named in reasons, if not by the name of the argument."""
+"""Names of settings in the reasons, by argument name; other settings keep the argument name."""
 
 
 def step_identity(
@@ -114,7 +114,7 @@ def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
 
 
 def _rename_code_settings(context: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace names of settings that only make sense in the code."""
+    """Replace the argument names in `CONTEXT_NAMES` with names that users understand."""
     return {CONTEXT_NAMES.get(name, name): value for name, value in context.items()}
 
 
@@ -155,7 +155,7 @@ def _input_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
 
 
 def _to_json(value: Any) -> Any:
-    """Convert Pydantic models, data classes and tuples to dicts and lists, as JSON needs them."""
+    """Convert Pydantic models, data classes and tuples to dicts and lists, as JSON requires."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, tuple):

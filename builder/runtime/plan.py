@@ -25,7 +25,7 @@ class Step:
 
     @property
     def name(self) -> tuple[str, str]:
-        """Name of the step in the store: the stage and the snapshot, pair or `all`."""
+        """Key of the step in the store: the name of the stage, and the snapshot, pair or `all`."""
         return self.stage.name, self.key
 
 
@@ -45,7 +45,7 @@ class Pipeline:
         """Check that every table is written by a single stage that precedes its readers.
 
         Raises:
-            TypeError: A table has no writer, several writers, or is read before it is written.
+            TypeError: A table has no writer or several writers, or is read before it is written.
         """
         written: set[str] = set()
         for stage in self.stages:

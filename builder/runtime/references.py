@@ -27,8 +27,8 @@ class TableReference:
     """Annotation of a table argument.
 
     Args:
-        step_keys: Function that returns the keys of the steps to read, given the definition and the
-            key of the step that reads them.
+        step_keys: Function that returns the keys of the steps that wrote the tables, given the
+            definition and the key of the step that reads the tables.
     """
 
     step_keys: Callable[[Workflow, str], StepKeys]
@@ -48,7 +48,11 @@ class FileReference:
 
 @dataclass(frozen=True)
 class Setting:
-    """Annotation of an argument whose value is computed, such as the interval of a snapshot."""
+    """Annotation of an argument computed from the definition, such as the interval of a snapshot.
+
+    Args:
+        value: Function that returns the argument, given the definition and the step's key.
+    """
 
     value: Callable[[Workflow, str], Any]
 
@@ -86,7 +90,7 @@ From = Annotated[Table[SchemaType], TableReference(lambda _, key: split_pair_key
 To = Annotated[Table[SchemaType], TableReference(lambda _, key: split_pair_key(key)[1])]
 """Table of the second snapshot of the pair."""
 Training = Annotated[Sequence[Table[SchemaType]], TableReference(_training_snapshots)]
-"""Tables of all training snapshots; of the earlier ones only, if the stage runs on one of them."""
+"""Tables of all training snapshots; if the stage runs on one of these, only of those before it."""
 All = Annotated[
     Mapping[str, Table[SchemaType]],
     TableReference(lambda w, _: {name: name for name in w.snapshot_names}),
@@ -148,7 +152,8 @@ class StageSignature:
     Args:
         tables: Tables, in the order of the arguments.
         files: Raw files, in the order of the arguments.
-        settings: Functions that compute an argument from the definition and the step's key.
+        settings: Functions that compute an argument from the definition and the step's key, by
+            argument name.
         section: Name of the definition's section passed as `params`; None if there is no such
             argument.
         cache: Argument that receives the cache folder; None if there is no such argument.

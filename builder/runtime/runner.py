@@ -34,7 +34,7 @@ class StepResult:
 
     Args:
         step: Step that was run, skipped or planned.
-        reasons: Why the step ran; empty if its outputs were valid.
+        reasons: Why the step ran; empty if its outputs were up to date.
         ledger: Row counts; None if the step has not run.
         seconds: Duration in seconds.
         is_conditional: For `Runner.dry_run`, whether the step would run only if the rerun of an
@@ -66,7 +66,7 @@ class Runner:
     executor: Executor = field(default_factory=LocalExecutor)
 
     def dry_run(self, steps: Sequence[Step]) -> list[StepResult]:
-        """Return the result that `run` would have for each step, without running any."""
+        """Return one result per step, with the reasons why `run` would run it; run nothing."""
         results: list[StepResult] = []
         running: set[Step] = set()
         for step in steps:
@@ -115,7 +115,7 @@ class Runner:
             self.run(steps, on_step)
 
     def _damaged_inputs(self, step: Step) -> list[Step]:
-        """Return the upstream steps of the given step that have damaged files."""
+        """Return the steps that wrote the inputs of a step and whose files are damaged."""
         producers = self.pipeline.upstream(step, self.definition.workflow)
         return [
             producer for producer in producers if not self.store.has_intact_files(*producer.name)
@@ -207,7 +207,7 @@ def _join_with_or(names: Sequence[str]) -> str:
 
 
 def check_written_tables(step: Step, out: Path, ledger: Ledger) -> None:
-    """Before publication, check the tables that a stage wrote.
+    """Check the tables that a stage wrote, before they are published.
 
     Raises:
         LedgerError: Row counts do not match, or the table `rejects` disagrees with the ledger.

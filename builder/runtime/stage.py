@@ -92,7 +92,10 @@ def stage(
     fingerprints: Mapping[str, FileReference] | None = None,
     plugins: Callable[[Workflow], Mapping[str, str]] = _no_plugins,
 ) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
-    """Return a decorator that declares a function as a stage; see `Stage` for the arguments."""
+    """Return a decorator that turns a function into a stage.
+
+    `writes` are the `schemas` of the stage; see `Stage` for the other arguments.
+    """
 
     def declare_stage(work: Callable[Declared, Ledger]) -> Stage[Declared]:
         return Stage(work, name, version, scope, writes, fingerprints or {}, plugins)

@@ -1,8 +1,8 @@
 """Executors that run a task for every partition: in this process, in worker processes, or on Ray.
 
 Results are returned in the order of the items. If a worker dies, its item is retried in another
-worker, up to `ATTEMPTS` times in all. Tasks must therefore be idempotent: they write whole files,
-named after the item, into folders that every worker can see.
+worker, with at most `ATTEMPTS` attempts in total. Tasks must therefore be idempotent: they write
+whole files, named after the item, into folders that every worker can see.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -92,7 +92,7 @@ def map_partitions(
 def process_pool(
     limits: "Limits", work_bytes: int, min_work_bytes: int, worker_bytes: int
 ) -> "Iterator[Limits]":
-    """Context manager that starts a process pool for large work, and yields limits that use it.
+    """Context manager that yields limits with a process pool as executor if the work is large.
 
     The pool is shut down on exit. The limits are yielded unchanged if the work is small, if they
     already have another executor, or in a daemon process, which cannot have child processes.

@@ -74,11 +74,11 @@ class RayExecutor:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def close(self) -> None:
-        """End the connection to Ray that this executor opened; a local cluster is shut down."""
+        """Close the connection to Ray if this executor opened it; shut down a local cluster."""
         if self._started:
             self._ray.shutdown()
             self._started = False
 
 
-def _run_task(shared: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
-    return run_in_scratch_folder(*shared, item)
+def _run_task(task_and_limits: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
+    return run_in_scratch_folder(*task_and_limits, item)
