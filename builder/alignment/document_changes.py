@@ -101,8 +101,8 @@ def align_documents(
         cosmetic=params.cosmetic,
         rewritten=params.rewritten,
     )
-    documents_from.view(connection, "documents_from")
-    documents_to.view(connection, "documents_to")
+    documents_from.create_view(connection, "documents_from")
+    documents_to.create_view(connection, "documents_to")
     _create_earlier_documents_view(connection, earlier_documents)
     ids = int(connection.execute(IDS_IN_EITHER).fetchall()[0][0])
     classify_absences(connection, crawls or CrawlTables())

@@ -88,7 +88,7 @@ def build_id_maps(
         Ledger that counts document ids and query ids; none is rejected.
     """
     ledger = Ledger("ids")
-    with limits.connect(share=0.5) as connection:
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         _create_crawl_view(connection, pages)
         set_sql_variables(connection, snapshots=len(queries))
         connection.register("aliases", collect_aliases(variants or {}).to_arrow())

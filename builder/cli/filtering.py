@@ -53,7 +53,7 @@ CutoffRule = Annotated[
 def create_filtering_parameters(
     granularity: str = "day",
     cutoffs: Sequence[float] | None = None,
-    relevance: int = 2,
+    min_rating: int = 2,
     assessors: str = "all",
     unjudged: str = "false_positive",
     average: str = "macro",
@@ -67,7 +67,7 @@ def create_filtering_parameters(
     Args:
         granularity: Batch length: `hour`, `day`, `week`, `month` or a number of seconds.
         cutoffs: Minimum confidences of returned documents; None or empty: the default cutoffs.
-        relevance: Minimum rating of a relevant document.
+        min_rating: Minimum rating of a relevant document.
         assessors: Assessors that must rate a document relevant: `all` or `any`.
         unjudged: Treatment of unjudged returned documents: `false_positive` or `ignored`.
         average: Average over targets: `macro` or `micro`.
@@ -84,7 +84,7 @@ def create_filtering_parameters(
     return FilteringParameters(
         granularity=granularity,
         cutoffs=tuple(cutoffs or default_cutoffs),
-        relevance=relevance,
+        relevance=min_rating,
         assessors=assessors,  # type: ignore[arg-type]  # FilteringParameters validates strings
         unjudged=unjudged,  # type: ignore[arg-type]
         average=average,  # type: ignore[arg-type]

@@ -159,7 +159,7 @@ def _load_and_encode_logs(
         The encoded pages; the number of training impressions, of test impressions with queries seen
         in training, and of all test impressions; and the summary of each log.
     """
-    with limits.connect(ENGINE_SHARE) as connection:
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
         connection.execute(CREATE_LOGGED)
         parts = [(log, 1 - held_out)] if test is None else [(log, 1.0), (test, 0.0)]
         logs = tuple(_load_log(connection, *part, limits, opener) for part in parts)

@@ -113,7 +113,7 @@ def estimate_relevance(
     excluded = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
     selection = ImpressionSelection(impressions, candidates, variants, excluded)
     share = SDBN_ENGINE_SHARE if params.model == "sdbn" else ENGINE_SHARE
-    with limits.connect(share) as connection:
+    with limits.connect_to_duckdb(share) as connection:
         selection.create_views(connection)
         used = create_pair_counts(connection, params, int(limits.memory * share))
         ledger = _write_rejects(selection.count_impressions(connection), used, params, out)

@@ -164,10 +164,10 @@ def grade_pairs(
         UsageError: the click model does not estimate `qrels.score`, or has no posterior for the
             policy `credible`.
     """
-    with limits.connect(ENGINE_SHARE) as connection:
-        click_estimates.view(connection, "click_estimates")
-        candidates.view(connection, "candidates")
-        documents.view(connection, "documents")
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
+        click_estimates.create_view(connection, "click_estimates")
+        candidates.create_view(connection, "candidates")
+        documents.create_view(connection, "documents")
         connection.register("manual_grades", read_majority_votes(judgements).to_arrow())
         set_sql_variables(
             connection,

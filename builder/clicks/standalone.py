@@ -93,7 +93,7 @@ def estimate_from_log(
     check_output_is_not_input(out, log)
     params = _replace_model(params or ClickParameters(), model)
     share = SDBN_ENGINE_SHARE if model == "sdbn" else ENGINE_SHARE
-    with limits_or_default(limits) as allowed, allowed.connect(share) as connection:
+    with limits_or_default(limits) as allowed, allowed.connect_to_duckdb(share) as connection:
         reported = progress or NoProgress()
         summary = open_log(connection, log, allowed, reported, log_params)
         used = create_pair_counts(connection, params, int(allowed.memory * share))

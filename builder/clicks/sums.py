@@ -60,7 +60,7 @@ def sum_estimates(
             'counts with votes = "user" cannot be added because a user who occurs in two logs '
             "would vote twice; run the model on the concatenated logs"
         )
-    with limits.connect(ENGINE_SHARE) as connection:
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
         files = (path for table in estimates for path in table.paths)
         parquet.open_relation(connection, *files).create_view("added")
         connection.execute(SUMS)

@@ -50,12 +50,12 @@ class BuildReport:
     topic_changes: tuple[str, ...] = ()
 
     @property
-    def steps_run(self) -> int:
+    def executed_step_count(self) -> int:
         """Number of steps that ran; with `explain`, number of steps that would certainly run."""
         return sum(result.has_run for result in self.results)
 
     @property
-    def conditional_steps(self) -> int:
+    def conditional_step_count(self) -> int:
         """Number of steps that would run only if earlier steps change a table that they read.
 
         The number is 0 without `explain`.
@@ -122,7 +122,7 @@ def build(
     """
     definition = Definition.load(definition_file)
     definition.check_snapshot_names(snapshots, "--snapshot")
-    steps = PIPELINE.plan(definition.workflow, snapshots, until)
+    steps = PIPELINE.plan_steps(definition.workflow, snapshots, until)
     root = Path(out) if out is not None else default_output_folder(definition)
     store = Store(root)
     cores = threads or count_usable_cores()
@@ -145,7 +145,7 @@ def build(
         if report.published:
             if not allow_empty:
                 check_tables_not_empty(definition, store, PIPELINE.stages)
-            runner.repair(steps, on_step)
+            runner.rerun_damaged_steps(steps, on_step)
             publish_version(definition, store, PIPELINE.stages)
     return report
 

@@ -131,11 +131,11 @@ def measure_coverage(
         DataError: a URL in the log and a different URL in the crawl have the same document key.
     """
     tables = {"impressions": impressions, "log_urls": log_urls, "pages": pages}
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         for name, table in tables.items():
-            table.view(connection, name)
-        shown_documents.view(connection, "shown_documents")
-        documents.view(connection, "documents")
+            table.create_view(connection, name)
+        shown_documents.create_view(connection, "shown_documents")
+        documents.create_view(connection, "documents")
         _check_key_collisions(connection)
         connection.execute(SHOWN)
         write_query_result(connection, COVERAGE, out / "coverage.parquet", Coverage)

@@ -49,9 +49,9 @@ def collect_shown_documents(
         Ledger that counts impressions; impressions of other queries are rejected as
         `query_not_selected`.
     """
-    with limits.connect() as connection:
-        impressions.view(connection, "impressions")
-        candidates.view(connection, "candidates")
+    with limits.connect_to_duckdb() as connection:
+        impressions.create_view(connection, "impressions")
+        candidates.create_view(connection, "candidates")
         rows_in, rows_out = connection.execute(COUNTS).fetchall()[0]
         write_query_result(
             connection, SHOWN_DOCUMENTS, out / "shown_documents.parquet", ShownDocuments

@@ -112,9 +112,9 @@ def build_documents(
     ledger.notes.extend(rules.deny.note_unmatched_entries("documents.deny"))
     ledger.notes.extend(rules.allow.note_unmatched_entries("documents.allow"))
     ledger.notes.extend(note_unmatched_filters(filters, "document", rules.verdicts))
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         store.create_fingerprints_view(connection)
-        fetches.view(connection, "fetches")
+        fetches.create_view(connection, "fetches")
         groups = store.find_duplicates(connection, params.near_threshold)
         duplicates = _select_pages(connection, groups, params)
         excluded.update(duplicates)

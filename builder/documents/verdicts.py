@@ -68,8 +68,8 @@ def collect_page_verdicts(
     """
     plugins = [plugin for plugin in load_plugins(params.plugins) if plugin.kind == "document"]
     listed = read_verdicts(files).filter(pl.col("kind") == "document")
-    with limits.connect() as connection:
-        pages.view(connection, "pages")
+    with limits.connect_to_duckdb() as connection:
+        pages.create_view(connection, "pages")
         connection.register("listed", listed.to_arrow())
         on_pages = connection.sql(ON_PAGES).pl().cast(pl.Schema(Verdicts.dtypes()))
     frames = [on_pages]
@@ -87,7 +87,7 @@ def collect_page_verdicts(
 
 def _page_batches(pages: Table, limits: Limits) -> Iterator[pl.DataFrame]:
     """Yield the document keys and URLs of all pages in batches, as input of plug-ins."""
-    with limits.connect() as connection:
-        pages.view(connection, "pages")
+    with limits.connect_to_duckdb() as connection:
+        pages.create_view(connection, "pages")
         for batch in connection.sql(PAGES_TO_LABEL).to_arrow_reader(PAGES_PER_CALL):
             yield pl.DataFrame(batch)

@@ -69,7 +69,7 @@ def compare_crawls(
     anytime = (crawl_params or CrawlParameters()).model_copy(update={"interval": "ignore"})
     for label, path in ((OLD, old), (NEW, new)):
         tables[label], ledgers[label] = _read_crawl(path, label, limits, progress, anytime)
-    with limits.connect(share=0.5) as connection:
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         result = _compare_tables(connection, tables, params, limits, progress)
     return result | {
         "crawls": {label: _summarize_ledger(ledger) for label, ledger in ledgers.items()},
@@ -151,8 +151,8 @@ def _write_documents(
     )
     for number, rows in enumerate(chain([_replace_texts_by_fingerprints(NO_PAGES)], fingerprinted)):
         rows.write_parquet(fingerprints / f"{number:06d}.parquet", compression="lz4")
-    with limits.connect() as connection, TableWriter(target, Documents) as writer:
-        fetches.view(connection, "fetches")
+    with limits.connect_to_duckdb() as connection, TableWriter(target, Documents) as writer:
+        fetches.create_view(connection, "fetches")
         parquet.open_relation(connection, *parquet.list_files(fingerprints)).create_view("pages")
         for rows in read_pages_in_key_order(connection, limits.memory):
             writer.append(pl.concat([no_documents, rows], how="diagonal_relaxed"))

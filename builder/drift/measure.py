@@ -127,9 +127,9 @@ def measure_without_clicks(
 ) -> dict[str, Any]:
     """Return the content of `drift.json` without the statistics of click models."""
     names = series.names
-    with limits.connect(share=0.5) as connection:
-        series.documents_map.view(connection, "documents_map")
-        series.queries_map.view(connection, "queries_map")
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
+        series.documents_map.create_view(connection, "documents_map")
+        series.queries_map.create_view(connection, "queries_map")
         create_all_snapshots_view(
             connection, "all_queries", series.queries, "query_id, text, topics, impressions"
         )

@@ -23,7 +23,7 @@ from builder.parameters import StageParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import From, FromName, Same, Setting, To, ToName
+from builder.runtime.references import From, FromName, Same, SettingReference, To, ToName
 from builder.runtime.scope import Scope, split_pair_key
 from builder.runtime.stage import stage
 from schemas import (
@@ -63,7 +63,9 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
     }
 
 
-RecordedParameters = Annotated[Mapping[str, SnapshotParameters], Setting(_recorded_parameters)]
+RecordedParameters = Annotated[
+    Mapping[str, SnapshotParameters], SettingReference(_recorded_parameters)
+]
 
 
 @stage("pair_drift", version="14", scope=Scope.PAIR, writes=(PairDrift,))
@@ -145,9 +147,9 @@ def measure_pair(
         "click_diagnostics_to": click_diagnostics_to,
     }
     pair = (from_snapshot, to_snapshot)
-    with limits.connect(share=0.5) as connection:
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         for name, table in views.items():
-            table.view(connection, name)
+            table.create_view(connection, name)
         create_optional_views(connection, optional)
         for side, name in zip(("from", "to"), pair, strict=True):
             store_recorded_parameters(connection, side, (recorded or {}).get(name))
@@ -183,7 +185,7 @@ def create_optional_views(
             name = f"{kind}_{side}"
             table = tables.get(name)
             if table is not None and table.paths:
-                table.view(connection, name)
+                table.create_view(connection, name)
             else:
                 nothing = pl.DataFrame(schema=schema.dtypes()).to_arrow()
                 connection.from_arrow(nothing).create_view(name)

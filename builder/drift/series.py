@@ -50,9 +50,9 @@ class SnapshotSeries:
 
     def create_snapshot_views(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Create the views `documents`, `queries` and `qrels` of one snapshot."""
-        self.documents[name].view(connection, "documents")
-        self.queries[name].view(connection, "queries")
-        self.qrels[name].view(connection, "qrels")
+        self.documents[name].create_view(connection, "documents")
+        self.queries[name].create_view(connection, "queries")
+        self.qrels[name].create_view(connection, "qrels")
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def count_snapshot_words(
     """
     ledger = Ledger("documents")
     core = limits.scratch / "core.parquet"
-    with limits.connect(share=0.5) as connection:
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         _write_common_ids(connection, (documents, *earlier), None, core)
         rows = _track_batches(read_row_groups(documents), ledger, progress)
         target = out / "word_counts.parquet"
@@ -98,7 +98,7 @@ def count_lost_words(
     """
     ledger = Ledger("documents")
     lost = limits.scratch / "lost.parquet"
-    with limits.connect(share=0.5) as connection:
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         _write_common_ids(connection, tuple(earlier.values()), documents_to, lost)
         parts: list[duckdb.DuckDBPyRelation] = []
         for index, documents in enumerate(earlier.values()):

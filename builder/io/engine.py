@@ -31,7 +31,7 @@ _numbers = count()
 
 
 @contextmanager
-def pooled_connection(
+def pooled_duckdb_connection(
     settings: Mapping[str, str], spill_folder: Path
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to an empty in-memory database in a DuckDB instance from the pool.

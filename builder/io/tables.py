@@ -48,7 +48,7 @@ class Table(Generic[SchemaType]):
         """Return the table as a DuckDB relation."""
         return parquet.open_relation(connection, *self.paths)
 
-    def view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    def create_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Create a DuckDB view of the table with the given name."""
         self.relation(connection).create_view(name)
 

@@ -119,9 +119,9 @@ def open_k_anonymous_queries(
     Raises:
         DataError: `params.anonymity` is `users`, but no impression has a user.
     """
-    with limits.connect(0.6) as connection:
-        impressions.view(connection, "impressions")
-        log_queries.view(connection, "log_queries")
+    with limits.connect_to_duckdb(0.6) as connection:
+        impressions.create_view(connection, "impressions")
+        log_queries.create_view(connection, "log_queries")
         total = None
         if excluded_users is None or excluded_users.is_empty():
             connection.execute(ALL_IMPRESSIONS)

@@ -107,7 +107,7 @@ def check_leakage(
     """
     test, train = evaluation_and_train_queries(snapshots, has_french)
     leaks = find_exact_leaks(test, train)
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         near = find_near_leaks(connection, test, train, threshold)
     pairs = ["query_id", "trained_id"]
     overlaps = _overlapping_intervals(snapshots)

@@ -21,7 +21,7 @@ from builder.queries.together import COLUMNS, assign_splits, find_queries_near_t
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import HasFrench, Same, Setting, Training
+from builder.runtime.references import HasFrench, Same, SettingReference, Training
 from builder.runtime.stage import stage
 from builder.text.keys import in_sample
 from schemas import JudgedQueries, Queries, SplitQueries
@@ -33,8 +33,8 @@ def split_judged_queries(
     *,
     judged_queries: Same[JudgedQueries],
     train_queries: Training[SplitQueries],
-    is_train: Annotated[bool, Setting(lambda w, key: key in w.training_snapshots)],
-    threshold: Annotated[float, Setting(lambda w, _: w.variants.threshold)],
+    is_train: Annotated[bool, SettingReference(lambda w, key: key in w.training_snapshots)],
+    threshold: Annotated[float, SettingReference(lambda w, _: w.variants.threshold)],
     params: SplitParameters,
     limits: Limits,
     progress: Progress,
@@ -61,7 +61,7 @@ def split_judged_queries(
         DataError: a held-out or test query leaks into training.
     """
     queries = judged_queries.scan().collect()
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         if not is_train:
             assigned = _split_later_snapshot(
                 connection, queries, train_queries, params, threshold, has_french

@@ -22,7 +22,7 @@ from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import FileReference, Same, Setting
+from builder.runtime.references import FileReference, Same, SettingReference
 from builder.runtime.stage import stage
 from schemas import Impressions, LogQueries, LogUrls, Verdicts
 
@@ -57,7 +57,7 @@ def collect_verdicts(
     log_queries: Same[LogQueries],
     log_urls: Same[LogUrls],
     params: VerdictFilterParameters,
-    select: Annotated[SelectionParameters, Setting(lambda w, _: w.select)],
+    select: Annotated[SelectionParameters, SettingReference(lambda w, _: w.select)],
     limits: Limits,
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.verdicts.files)] = (),
@@ -190,7 +190,7 @@ def _select_verdicts_in_log(
     """Return the verdicts on queries, users and documents that occur in the log."""
     if verdicts.is_empty():
         return verdicts
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         _create_views(connection, impressions, log_queries, log_urls)
         connection.register("listed", verdicts.to_arrow())
         relevant: pl.DataFrame = connection.sql(IN_SNAPSHOT).pl()
@@ -201,9 +201,9 @@ def _create_views(
     connection: duckdb.DuckDBPyConnection, impressions: Table, log_queries: Table, log_urls: Table
 ) -> None:
     """Create the views `impressions`, `log_queries` and `log_urls`."""
-    impressions.view(connection, "impressions")
-    log_queries.view(connection, "log_queries")
-    log_urls.view(connection, "log_urls")
+    impressions.create_view(connection, "impressions")
+    log_queries.create_view(connection, "log_queries")
+    log_urls.create_view(connection, "log_urls")
 
 
 def _read_subjects(
@@ -221,7 +221,7 @@ def _read_subjects(
                 harmless = frame.filter(pl.col("personal").is_null())
                 yield harmless.select(pl.col("query").alias("key"), "text", "impressions", "clicks")
         return
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         _create_views(connection, impressions, log_queries, log_urls)
         result = connection.sql(USERS if plugin.kind == "user" else DOCUMENTS)
         for batch in result.to_arrow_reader(SUBJECTS_PER_CALL):

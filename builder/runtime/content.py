@@ -23,8 +23,8 @@ def content_hash(table: Table, limits: Limits) -> str:
     Returns:
         The number of rows and the hash: `<rows>-<32 hexadecimal digits>`.
     """
-    with limits.connect() as connection:
-        table.view(connection, "content")
+    with limits.connect_to_duckdb() as connection:
+        table.create_view(connection, "content")
         row = connection.execute(_CONTENT).fetchall()[0]
     words = [int(word) % 2**32 for word in row[1:]]
     return f"{row[0]}-" + "".join(f"{word:08x}" for word in words)

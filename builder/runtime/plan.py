@@ -24,7 +24,7 @@ class Step:
         return f"{self.stage.name} {self.key}"
 
     @property
-    def name(self) -> tuple[str, str]:
+    def store_key(self) -> tuple[str, str]:
         """Key of the step in the store: the name of the stage, and the snapshot, pair or `all`."""
         return self.stage.name, self.key
 
@@ -62,7 +62,7 @@ class Pipeline:
         """Stage that writes each table, by table name."""
         return {table: stage for stage in self.stages for table in stage.output_schemas}
 
-    def upstream(self, step: Step, workflow: Workflow) -> list[Step]:
+    def upstream_steps(self, step: Step, workflow: Workflow) -> list[Step]:
         """Return the steps that write the input tables of a step."""
         steps = [
             Step(self.producer_by_table[read.table_name], key)
@@ -71,7 +71,7 @@ class Pipeline:
         ]
         return list(dict.fromkeys(steps))
 
-    def plan(
+    def plan_steps(
         self, workflow: Workflow, snapshots: Sequence[str] = (), until: str | None = None
     ) -> list[Step]:
         """Return the steps of a run in the order of the pipeline.
@@ -99,7 +99,7 @@ class Pipeline:
             step = pending.pop()
             if step not in required:
                 required.add(step)
-                pending += self.upstream(step, workflow)
+                pending += self.upstream_steps(step, workflow)
         return [step for step in steps if step in required]
 
     def _stage_index(self, name: str) -> int:

@@ -71,10 +71,12 @@ class Runner:
         running: set[Step] = set()
         for step in steps:
             writers = (
-                s for s in self.pipeline.upstream(step, self.definition.workflow) if s in running
+                s
+                for s in self.pipeline.upstream_steps(step, self.definition.workflow)
+                if s in running
             )
             stages = dict.fromkeys(s.stage.name for s in writers)
-            reasons = self._rerun_reasons(step, self._identity(step))
+            reasons = self._rerun_reasons(step, self._step_identity(step))
             is_conditional = bool(stages and not reasons)
             if is_conditional:
                 reasons = (f"if a table of {_join_with_or([*stages])} changes",)
@@ -94,47 +96,51 @@ class Runner:
             for step in steps:
                 if step in done:
                     continue
-                identity = self._identity(step)
+                identity = self._step_identity(step)
                 reasons = self._rerun_reasons(step, identity)
-                damaged = self._damaged_inputs(step) if reasons else []
+                damaged = self._damaged_upstream_steps(step) if reasons else []
                 if damaged:
                     for producer in damaged:
-                        self.store.delete_record(*producer.name)
+                        self.store.delete_record(*producer.store_key)
                         done.pop(producer, None)
                     break
                 done[step] = self._run_or_skip(step, reasons, identity)
                 on_step(done[step])
         return [done[step] for step in steps]
 
-    def repair(self, steps: Sequence[Step], on_step: Callable[[StepResult], None]) -> None:
+    def rerun_damaged_steps(
+        self, steps: Sequence[Step], on_step: Callable[[StepResult], None]
+    ) -> None:
         """Rerun all steps whose published files are damaged."""
-        damaged = [step for step in steps if not self.store.has_intact_files(*step.name)]
+        damaged = [step for step in steps if not self.store.has_intact_files(*step.store_key)]
         for step in damaged:
-            self.store.delete_record(*step.name)
+            self.store.delete_record(*step.store_key)
         if damaged:
             self.run(steps, on_step)
 
-    def _damaged_inputs(self, step: Step) -> list[Step]:
+    def _damaged_upstream_steps(self, step: Step) -> list[Step]:
         """Return the steps that wrote the inputs of a step and whose files are damaged."""
-        producers = self.pipeline.upstream(step, self.definition.workflow)
+        producers = self.pipeline.upstream_steps(step, self.definition.workflow)
         return [
-            producer for producer in producers if not self.store.has_intact_files(*producer.name)
+            producer
+            for producer in producers
+            if not self.store.has_intact_files(*producer.store_key)
         ]
 
     def _run_or_skip(self, step: Step, reasons: tuple[str, ...], identity: Identity) -> StepResult:
         if not reasons:
-            record = self.store.read_record(*step.name) or {}
+            record = self.store.read_record(*step.store_key) or {}
             return StepResult(step, (), Ledger(**record["ledger"]))
         start = time.perf_counter()
         ledger = self._execute(step, identity)
         return StepResult(step, reasons, ledger, time.perf_counter() - start)
 
-    def _identity(self, step: Step) -> Identity:
+    def _step_identity(self, step: Step) -> Identity:
         producers = self.pipeline.producer_by_table
         return step_identity(self.definition, self.store, step.stage, step.key, producers)
 
     def _rerun_reasons(self, step: Step, identity: Identity) -> tuple[str, ...]:
-        record = self.store.read_record(*step.name)
+        record = self.store.read_record(*step.store_key)
         return identity_changes(record["identity"] if record else None, identity)
 
     def _execute(self, step: Step, identity: Identity) -> Ledger:
@@ -146,7 +152,7 @@ class Runner:
         self.progress.start(str(step), None, "rows")
         try:
             with (
-                self.store.output_folder(*step.name, identifier) as out,
+                self.store.output_folder(*step.store_key, identifier) as out,
                 reraise_as_user_errors(f"stage {step}", out, scratch),
             ):
                 ledger = step.stage(out, **self._arguments(step, limits))
@@ -166,7 +172,7 @@ class Runner:
             "content": content,
             "ledger": vars(ledger),
         }
-        self.store.save_record(*step.name, record)
+        self.store.save_record(*step.store_key, record)
         return ledger
 
     def _arguments(self, step: Step, limits: Limits) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def _model_folder_patterns(workflow: Workflow, _: str) -> tuple[str, ...]:
     "translate",
     version="4",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
-    fingerprints={"model": FileReference(_model_folder_patterns)},
+    fingerprinted_files={"model": FileReference(_model_folder_patterns)},
     plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),
 )
 def translate(

@@ -44,7 +44,7 @@ def statuses(limits: Limits, stored: Store, tmp_path: Any) -> Callable[..., dict
         before: pl.DataFrame, after: pl.DataFrame, crawls: CrawlTables | None
     ) -> dict[str, Any]:
         target = tmp_path / "document_changes.parquet"
-        with limits.connect() as connection:
+        with limits.connect_to_duckdb() as connection:
             align_documents(
                 connection,
                 target,

@@ -88,7 +88,7 @@ def test_pages_that_are_all_left_out(
         list(iter_row_groups(*several_parts(tmp_path))), rules, params, limits, NoProgress()
     )
     assert store.excluded == {"not_in_sample": 30}
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         store.create_fingerprints_view(connection)
         assert store.find_duplicates(connection, 0.8).is_empty()
         assert connection.table("fingerprinted").fetchall() == []

@@ -67,7 +67,7 @@ def beside(folder: Path, series: list[Held]) -> pl.DataFrame:
         )
         assert ledger.rows_out == sum(len(left(series, place)) for _ in before)
         lost.append(table_at(out, "lost_words", LostWords))
-    with limits(folder / "together").connect() as connection:
+    with limits(folder / "together").connect_to_duckdb() as connection:
         join_word_counts(connection, counts, lost, folder / "beside.parquet")
     return pl.read_parquet(folder / "beside.parquet")
 

@@ -73,7 +73,7 @@ def test_verdicts_are_asked_for_by_name(example: Path, world: Path, tmp_path: Pa
     text = (world / "workflow.toml").read_text() + '\n[verdicts]\nplugins = ["shouting"]\n'
     (tmp_path / "workflow.toml").write_text(text)
     report = builder.build(tmp_path / "workflow.toml", tmp_path / "out", until="verdicts")
-    assert report.steps_run > 0
+    assert report.executed_step_count > 0
 
 
 def test_the_doctor_lists_them(example: Path, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_limits_do_not_change_while_stages_run(tmp_path: Path) -> None:
 
 
 def test_the_engine_gets_its_limits(tmp_path: Path) -> None:
-    with Limits(tmp_path, threads=1, memory=2**30).connect() as connection:
+    with Limits(tmp_path, threads=1, memory=2**30).connect_to_duckdb() as connection:
         query = "SELECT current_setting('threads'), current_setting('memory_limit')"
         threads, memory = connection.execute(query).fetchall()[0]
     assert threads == 1
@@ -105,14 +105,14 @@ def test_an_engine_without_memory_is_told_what_to_raise(tmp_path: Path) -> None:
     with (
         pytest.raises(DataError, match="stage x needs more memory than the limit; raise --mem"),
         reraise_as_user_errors("stage x", tmp_path),
-        limits.connect() as connection,
+        limits.connect_to_duckdb() as connection,
     ):
         connection.execute("SELECT list(i) FROM range(10_000_000) r(i)").fetchall()
 
 
 def test_an_engine_gets_its_share_and_never_less_than_it_needs(tmp_path: Path) -> None:
     def limit(memory: int, share: float) -> str:
-        with Limits(tmp_path, threads=1, memory=memory).connect(share) as connection:
+        with Limits(tmp_path, threads=1, memory=memory).connect_to_duckdb(share) as connection:
             row = connection.execute("SELECT current_setting('memory_limit')").fetchone()
         return str(row[0]) if row else ""
 

@@ -160,7 +160,7 @@ def run(folder: Path, pipeline: Pipeline | None = None) -> dict[str, StepResult]
     """One run; the results by step."""
     pipeline = pipeline or toy()
     runner = _runner(folder, pipeline)
-    steps = pipeline.plan(runner.definition.workflow)
+    steps = pipeline.plan_steps(runner.definition.workflow)
     with runner.store.lock():
         return {str(result.step): result for result in runner.run(steps, lambda _: None)}
 
@@ -208,7 +208,7 @@ def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
     run(folder)
     (folder / "workflow.toml").write_text(DEFINITION.replace("alpha = 1.0", "alpha = 2.0"))
     runner = _runner(folder, pipeline := toy())
-    planned = runner.dry_run(pipeline.plan(runner.definition.workflow))
+    planned = runner.dry_run(pipeline.plan_steps(runner.definition.workflow))
     assert [str(result.step) for result in planned if result.has_run] == [*ALL[2:4]]
     assert planned[2].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
     assert [str(result.step) for result in planned if result.is_conditional] == [ALL[4]]
@@ -227,7 +227,7 @@ def test_alternatives_are_joined(names: list[str], text: str) -> None:
 
 def test_explain_writes_nothing(folder: Path) -> None:
     runner = _runner(folder, pipeline := toy())
-    results = runner.dry_run(pipeline.plan(runner.definition.workflow))
+    results = runner.dry_run(pipeline.plan_steps(runner.definition.workflow))
     assert [str(result.step) for result in results if result.has_run] == ALL
     assert not list((folder / "out").rglob("*.parquet"))
 
@@ -281,7 +281,7 @@ def test_damaged_outputs_are_repaired_before_they_are_published(folder: Path) ->
     runner = _runner(folder, pipeline := toy())
     results: list[StepResult] = []
     with runner.store.lock():
-        runner.repair(pipeline.plan(runner.definition.workflow), results.append)
+        runner.rerun_damaged_steps(pipeline.plan_steps(runner.definition.workflow), results.append)
     assert [str(result.step) for result in results if result.has_run] == [ALL[5]]
     assert path.read_bytes() == good[path.relative_to(folder).as_posix()]
 
@@ -378,16 +378,16 @@ def test_two_builds_at_once(folder: Path) -> None:
 
 def test_only_one_snapshot_and_what_it_needs(folder: Path) -> None:
     workflow = Definition.load(folder / "workflow.toml").workflow
-    steps = toy().plan(workflow, ["2022-07"], "shout")
+    steps = toy().plan_steps(workflow, ["2022-07"], "shout")
     assert [str(step) for step in steps] == ["words 2022-07", "shout 2022-07"]
-    steps = toy().plan(workflow, ["2022-06", "2022-07"])
+    steps = toy().plan_steps(workflow, ["2022-06", "2022-07"])
     assert [str(step) for step in steps] == ALL[:5]
 
 
 def test_an_unknown_stage(folder: Path) -> None:
     workflow = Definition.load(folder / "workflow.toml").workflow
     with pytest.raises(UsageError, match="unknown stage 'shut'; did you mean 'shout'"):
-        toy().plan(workflow, until="shut")
+        toy().plan_steps(workflow, until="shut")
 
 
 def test_a_table_that_nobody_writes() -> None:

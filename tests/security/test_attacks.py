@@ -164,7 +164,7 @@ def test_file_names_are_no_code(tmp_path: Path, name: str) -> None:
 def test_scratch_folders_are_no_code(tmp_path: Path) -> None:
     scratch = tmp_path / "a'; SELECT 1; --"
     scratch.mkdir()
-    with Limits(scratch, 1, 2**29).connect() as connection:
+    with Limits(scratch, 1, 2**29).connect_to_duckdb() as connection:
         assert connection.sql("SELECT 42").fetchall() == [(42,)]
 
 

@@ -33,7 +33,7 @@ from builder.parameters import ExportParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Same, Setting
+from builder.runtime.references import Same, SettingReference
 from builder.runtime.stage import stage
 from builder.text.names import column_suffixes
 from schemas import Documents, Qrels, Queries
@@ -49,7 +49,7 @@ def export_trec(
     params: ExportParameters,
     limits: Limits,  # noqa: ARG001 - passed to every stage
     progress: Progress,
-    languages: Annotated[Sequence[str], Setting(lambda w, _: w.collection.languages)],
+    languages: Annotated[Sequence[str], SettingReference(lambda w, _: w.collection.languages)],
 ) -> Ledger:
     """Stage: write the documents, topics and qrels of a snapshot in TREC formats, by language."""
     ledger = Ledger("documents")

@@ -116,7 +116,7 @@ class DocumentImporter:
         table = RELEASED["documents"]
         with (
             TableWriter(out / "documents" / "part-00000.parquet", table) as writer,
-            limits.connect(share=0.5) as connection,
+            limits.connect_to_duckdb(memory_share=0.5) as connection,
         ):
             self._create_staged_view(connection, parquet.list_files(staged))
             connection.execute(OCCURRENCES_SQL)

@@ -97,10 +97,10 @@ def _write_tables_with_stable_ids(folder: Path, snapshot: str, limits: Limits) -
     """Write documents, queries and qrels of a snapshot to the scratch folder, with stable keys."""
     snapshot_folder = limits.with_scratch_folder(snapshot).scratch
     tables = {}
-    with limits.connect(share=0.5) as connection:
-        _open_snapshot_table(folder, snapshot, "release_ids").view(connection, "ids")
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
+        _open_snapshot_table(folder, snapshot, "release_ids").create_view(connection, "ids")
         for kind, sql in STABLE_ID_QUERIES.items():
-            _open_snapshot_table(folder, snapshot, kind).view(connection, kind)
+            _open_snapshot_table(folder, snapshot, kind).create_view(connection, kind)
             write_query_result(connection, sql, snapshot_folder / f"{kind}.parquet", TABLES[kind])
             tables[kind] = table_at(snapshot_folder, kind, TABLES[kind])
     return tables

@@ -63,7 +63,7 @@ class LatestFetchSelector:
 
     def __init__(self, limits: Limits) -> None:
         self._stack = ExitStack()
-        self._connection = self._stack.enter_context(limits.connect(MEMORY_SHARE))
+        self._connection = self._stack.enter_context(limits.connect_to_duckdb(MEMORY_SHARE))
         schema = pl.DataFrame(schema={**Pages.dtypes(), **ORIGIN_DTYPES})
         self._columns = schema.columns
         self._connection.register("added", schema.to_arrow())

@@ -99,7 +99,7 @@ def read_impressions(
     Raises:
         FormatError: the file cannot be opened, or required columns are missing.
     """
-    with limits.connect(ENGINE_SHARE) as connection:
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
 
         def check_batch(batch: DeferredBatch) -> CheckedRecords:
             return check_records(batch(connection), interval, params, connection)
@@ -211,7 +211,7 @@ def _group_into_impressions(
     notes: list[str],
 ) -> Iterator[tuple[int, DeferredBatch]]:
     """Group rows with one result each into impressions, using a separate DuckDB connection."""
-    with limits.connect(ENGINE_SHARE) as connection:
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
         rows = ((index, batch(connection)) for index, batch in batches)
         for index, raw in group_result_rows(rows, connection, params, notes):
             yield index, _as_deferred_batch(raw)

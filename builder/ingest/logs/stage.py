@@ -131,7 +131,7 @@ def _encode_batches(
 
     Notes about split impressions are appended to `notes`.
     """
-    with limits.connect(ENGINE_SHARE) as connection:
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
         secret = _derive_secret_key([log.source for log in logs])
         encoder = KeyEncoder(secret, params.address, params.scheme, connection)
         wanted = interval if params.undated == "reject" else None
@@ -149,7 +149,7 @@ def _read_impressions_to_drop(
     staged_log: StagedLog, params: LogParameters, limits: Limits
 ) -> pl.DataFrame:
     """Return the impressions that the user rules drop, such as those of bots, with the reasons."""
-    with limits.connect(USER_RULES_SHARE) as connection:
+    with limits.connect_to_duckdb(USER_RULES_SHARE) as connection:
         return pl.DataFrame(find_impressions_to_drop(connection, staged_log.log, params).read_all())
 
 

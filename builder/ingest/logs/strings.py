@@ -134,7 +134,7 @@ class StringTableWriter:
             DataError: two distinct strings have the same key.
         """
         self._opened.close()
-        with self._limits.connect(ENGINE_SHARE) as connection:
+        with self._limits.connect_to_duckdb(ENGINE_SHARE) as connection:
             for path in self._paths:
                 parquet.open_relation(connection, path).create_view(path.stem)
             connection.execute(DISTINCT)

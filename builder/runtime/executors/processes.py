@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PROGRAM = (
     "import sys; sys.path[:] = sys.argv[2:]; "
-    "from builder.runtime.executors.worker import serve; serve(int(sys.argv[1]))"
+    "from builder.runtime.executors.worker import serve_calls; serve_calls(int(sys.argv[1]))"
 )
 
 

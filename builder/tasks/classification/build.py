@@ -216,7 +216,7 @@ def _write_tables(
     ledger = Ledger(
         "posts", rows_in=PostLabeler(definition, markers).write_work_table(inputs.posts, work)
     )
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         parquet.open_relation(connection, work).create_view("work")
         connection.register("verdict", human_labels.to_arrow())
         require_labels_of_posts(connection, inputs.annotations)
