@@ -13,7 +13,7 @@ from builder.errors import UsageError
 from builder.io import parquet
 from builder.io.tables import Table, write_query_result
 from builder.parameters import ClickParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import ClickEstimates
 
 SUMS = """
@@ -30,7 +30,7 @@ ORDER BY query, doc
 
 
 def sum_estimates(
-    estimates: Sequence[Table], out: Path, *, params: ClickParameters, limits: Limits
+    estimates: Sequence[Table], out: Path, *, params: ClickParameters, limits: ResourceLimits
 ) -> int:
     """Sum the click counts of several logs, and recompute the estimates.
 

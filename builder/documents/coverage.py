@@ -13,8 +13,8 @@ import duckdb
 
 from builder.errors import DataError
 from builder.io.tables import write_query_result
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Same
 from builder.runtime.stage import stage
@@ -108,9 +108,9 @@ def measure_coverage(
     shown_documents: Same[ShownDocuments],
     pages: Same[Pages],
     documents: Same[GatheredDocuments],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """Stage: count how many documents shown to users are in the crawl and in the snapshot.
 
     Args:
@@ -140,7 +140,7 @@ def measure_coverage(
         connection.execute(SHOWN)
         write_query_result(connection, COVERAGE, out / "coverage.parquet", Coverage)
         write_query_result(connection, HOST_COVERAGE, out / "host_coverage.parquet", HostCoverage)
-        ledger = Ledger("documents shown", *connection.execute(COUNTS).fetchall()[0])
+        ledger = RowLedger("documents shown", *connection.execute(COUNTS).fetchall()[0])
         with RejectWriter(out, "coverage", ledger) as rejects:
             for reason in (NOT_IN_CRAWL, NOT_IN_COLLECTION):
                 rejects.add(reason, rows=0)

@@ -20,8 +20,8 @@ from builder.drift import queries as query_drift
 from builder.drift.checks import SnapshotParameters, check_snapshot_pair, store_recorded_parameters
 from builder.io.tables import Table, write_frame
 from builder.parameters import StageParameters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import From, FromName, Same, SettingReference, To, ToName
 from builder.runtime.scope import Scope, split_pair_key
@@ -83,7 +83,7 @@ def measure_pair(
     qrel_changes: Same[QrelChanges],
     from_snapshot: FromName,
     to_snapshot: ToName,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,  # noqa: ARG001 - every stage is given one
     coverage_from: From[Coverage] | None = None,
     coverage_to: To[Coverage] | None = None,
@@ -94,7 +94,7 @@ def measure_pair(
     click_diagnostics_from: From[ClickDiagnostics] | None = None,
     click_diagnostics_to: To[ClickDiagnostics] | None = None,
     recorded: RecordedParameters | None = None,
-) -> Ledger:
+) -> RowLedger:
     """Write the table `pair_drift` for two consecutive snapshots.
 
     Args:
@@ -166,7 +166,7 @@ def measure_pair(
     frame = pl.DataFrame(rows, schema=PairDrift.dtypes())
     write_frame(frame, out / "pair_drift.parquet", PairDrift)
     read = len(views) + sum(table is not None for table in optional.values())
-    ledger = Ledger("tables", rows_in=read, rows_out=read)
+    ledger = RowLedger("tables", rows_in=read, rows_out=read)
     with RejectWriter(out, "pair_drift", ledger):
         return ledger
 

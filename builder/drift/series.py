@@ -14,7 +14,7 @@ from builder.drift.pair_drift import OPTIONAL_TABLES, measure_pair
 from builder.drift.words import count_lost_words, count_snapshot_words
 from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, DocumentParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from schemas import TABLES, Documents, Pages, Queries, ShownDocuments
 
@@ -99,7 +99,7 @@ def compare_snapshots(
     out: Path,
     main_tables: Mapping[str, Tables],
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     optional: OptionalInputs | None = None,
 ) -> tuple[SnapshotSeries, dict[str, dict[Pair, Table]]]:
@@ -155,7 +155,7 @@ class _StageRunner:
 
     main_tables: Mapping[str, Tables]
     params: ChangeParameters
-    limits: Limits
+    limits: ResourceLimits
     progress: Progress
     optional: OptionalInputs
 

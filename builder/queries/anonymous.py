@@ -17,7 +17,7 @@ from builder.io.tables import Table, write_query_result
 from builder.parameters import SelectionParameters
 from builder.queries.counting import count_candidate_users, count_queries
 from builder.queries.forms import choose_published_texts
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import Candidates
 
 FORMS_PER_RANGE = 200_000
@@ -104,7 +104,7 @@ def open_k_anonymous_queries(
     impressions: Table,
     log_queries: Table,
     params: SelectionParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     excluded_users: pl.Series | None = None,
 ) -> Iterator[AnonymousQueries]:
     """Count the queries of a log, and open a context for reading those that are k-anonymous.

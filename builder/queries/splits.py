@@ -18,8 +18,8 @@ from builder.io.tables import Table, write_frame
 from builder.parameters import SplitParameters
 from builder.queries.leakage import SnapshotQueries, require_no_leaks
 from builder.queries.together import COLUMNS, assign_splits, find_queries_near_training
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import HasFrench, Same, SettingReference, Training
 from builder.runtime.stage import stage
@@ -36,10 +36,10 @@ def split_judged_queries(
     is_train: Annotated[bool, SettingReference(lambda w, key: key in w.training_snapshots)],
     threshold: Annotated[float, SettingReference(lambda w, _: w.variants.threshold)],
     params: SplitParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     has_french: HasFrench = True,
-) -> Ledger:
+) -> RowLedger:
     """Stage: assign every judged query to a split.
 
     Args:
@@ -79,7 +79,7 @@ def split_judged_queries(
     ]
     require_no_leaks([*train, SnapshotQueries("this snapshot", None, rows)])
     progress.start("split", rows.height, "queries")
-    ledger = Ledger("queries", rows.height, rows.height)
+    ledger = RowLedger("queries", rows.height, rows.height)
     write_frame(rows, out / "split_queries.parquet", Queries)
     with RejectWriter(out, "split", ledger):
         progress.advance(rows.height)

@@ -18,8 +18,8 @@ from builder.parameters import SplitParameters, VariantParameters
 from builder.queries.manual_sets import read_manual_sets
 from builder.queries.sets import build_variant_sets
 from builder.queries.unmatched import note_unmatched_manual_sets
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Before, FileReference, HasFrench, Same, SettingReference
 from builder.runtime.stage import stage
@@ -48,11 +48,11 @@ def find_variants(
     earlier: Before[Variants],
     params: VariantParameters,
     split: Annotated[SplitParameters, SettingReference(lambda w, _: w.split)],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.variants.files)] = (),
     has_french: HasFrench = True,
-) -> Ledger:
+) -> RowLedger:
     """Stage: find the variant sets of a snapshot, and merge the counts of their members.
 
     Args:
@@ -77,7 +77,7 @@ def find_variants(
         FormatError: a file of manually defined sets is malformed.
     """
     rows = candidates.scan().collect()
-    ledger = Ledger("queries", rows.height)
+    ledger = RowLedger("queries", rows.height)
     progress.start("variants", rows.height, "queries")
     with limits.connect_to_duckdb(0.5) as connection:
         if params.sets == "off":

@@ -19,8 +19,8 @@ from builder.plugins import plugin_packages
 from builder.queries.anonymous import open_k_anonymous_queries
 from builder.queries.plugins import VerdictPlugin, load_plugins, run_plugin
 from builder.queries.verdict_files import read_verdicts
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import FileReference, Same, SettingReference
 from builder.runtime.stage import stage
@@ -58,10 +58,10 @@ def collect_verdicts(
     log_urls: Same[LogUrls],
     params: VerdictFilterParameters,
     select: Annotated[SelectionParameters, SettingReference(lambda w, _: w.select)],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.verdicts.files)] = (),
-) -> Ledger:
+) -> RowLedger:
     """Stage: collect verdicts on a log's queries, users and URLs from files and plug-ins.
 
     Args:
@@ -95,7 +95,7 @@ def collect_verdicts(
         frames += [run_plugin(plugin, frame) for frame in subjects]
     verdicts = pl.concat(frames)
     write_frame(verdicts, out / "verdicts.parquet", Verdicts)
-    ledger = Ledger("verdicts", verdicts.height + listed.height - applied, verdicts.height)
+    ledger = RowLedger("verdicts", verdicts.height + listed.height - applied, verdicts.height)
     with RejectWriter(out, "verdicts", ledger) as rejects:
         rejects.add("not_in_this_log", rows=listed.height - applied)
     progress.advance(listed.height)
@@ -185,7 +185,11 @@ def verdict_coverage(verdicts: Mapping[str, Table]) -> pl.DataFrame:
 
 
 def _select_verdicts_in_log(
-    verdicts: pl.DataFrame, impressions: Table, log_queries: Table, log_urls: Table, limits: Limits
+    verdicts: pl.DataFrame,
+    impressions: Table,
+    log_queries: Table,
+    log_urls: Table,
+    limits: ResourceLimits,
 ) -> pl.DataFrame:
     """Return the verdicts on queries, users and documents that occur in the log."""
     if verdicts.is_empty():
@@ -212,7 +216,7 @@ def _read_subjects(
     log_queries: Table,
     log_urls: Table,
     select: SelectionParameters,
-    limits: Limits,
+    limits: ResourceLimits,
 ) -> Iterator[pl.DataFrame]:
     """Yield batches of the queries, users or documents that a plug-in labels."""
     if plugin.kind == "query":

@@ -13,7 +13,7 @@ from schemas import Rejects
 
 
 @dataclass
-class Ledger:
+class RowLedger:
     """Row counts of a stage, with rows in = rows out + rejected rows.
 
     Args:
@@ -60,7 +60,7 @@ class RejectWriter:
         ledger: Ledger that receives the counts.
     """
 
-    def __init__(self, folder: Path, stage: str, ledger: Ledger) -> None:
+    def __init__(self, folder: Path, stage: str, ledger: RowLedger) -> None:
         self._path = folder / "rejects.parquet"
         self._stage = stage
         self._ledger = ledger

@@ -78,7 +78,7 @@ def _read_cgroup_setting(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ResourceLimits:
     """Resource limits of a stage.
 
     Args:
@@ -93,11 +93,11 @@ class Limits:
     memory: int = 4 * 2**30
     executor: Executor = field(default_factory=LocalExecutor)
 
-    def with_scratch_folder(self, name: str) -> "Limits":
+    def with_scratch_folder(self, name: str) -> "ResourceLimits":
         """Return a copy of the limits with a new scratch subfolder and the in-process executor."""
         folder = self.scratch / name
         folder.mkdir()
-        return Limits(folder, self.threads, self.memory)
+        return ResourceLimits(folder, self.threads, self.memory)
 
     def connect_to_duckdb(
         self, memory_share: float = 0.7

@@ -19,8 +19,8 @@ from builder.io.tables import Table, table_at
 from builder.runtime.content import content_hash
 from builder.runtime.executors import Executor, LocalExecutor
 from builder.runtime.fingerprint import Identity, fingerprint, identity_changes, step_identity
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.plan import Pipeline, Step
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import describe_files
@@ -43,7 +43,7 @@ class StepResult:
 
     step: Step
     reasons: tuple[str, ...]
-    ledger: Ledger | None = None
+    ledger: RowLedger | None = None
     seconds: float = 0.0
     is_conditional: bool = False
 
@@ -130,7 +130,7 @@ class Runner:
     def _run_or_skip(self, step: Step, reasons: tuple[str, ...], identity: Identity) -> StepResult:
         if not reasons:
             record = self.store.read_record(*step.store_key) or {}
-            return StepResult(step, (), Ledger(**record["ledger"]))
+            return StepResult(step, (), RowLedger(**record["ledger"]))
         start = time.perf_counter()
         ledger = self._execute(step, identity)
         return StepResult(step, reasons, ledger, time.perf_counter() - start)
@@ -143,10 +143,10 @@ class Runner:
         record = self.store.read_record(*step.store_key)
         return identity_changes(record["identity"] if record else None, identity)
 
-    def _execute(self, step: Step, identity: Identity) -> Ledger:
+    def _execute(self, step: Step, identity: Identity) -> RowLedger:
         identifier = fingerprint(identity)
         scratch = self.store.work / "scratch"
-        limits = Limits(scratch, self.threads, self.memory, self.executor)
+        limits = ResourceLimits(scratch, self.threads, self.memory, self.executor)
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(mode=0o700)
         self.progress.start(str(step), None, "rows")
@@ -175,7 +175,7 @@ class Runner:
         self.store.save_record(*step.store_key, record)
         return ledger
 
-    def _arguments(self, step: Step, limits: Limits) -> dict[str, Any]:
+    def _arguments(self, step: Step, limits: ResourceLimits) -> dict[str, Any]:
         signature, workflow = step.stage.signature, self.definition.workflow
         arguments: dict[str, Any] = {"limits": limits, "progress": self.progress}
         for table in signature.tables:
@@ -212,7 +212,7 @@ def _join_with_or(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def check_written_tables(step: Step, out: Path, ledger: Ledger) -> None:
+def check_written_tables(step: Step, out: Path, ledger: RowLedger) -> None:
     """Check the tables that a stage wrote, before they are published.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Generic, ParamSpec
 import typing_extensions
 
 from builder.definition.model import Workflow
-from builder.runtime.ledger import Ledger
+from builder.runtime.ledger import RowLedger
 from builder.runtime.references import (
     FileInput,
     FileReference,
@@ -35,7 +35,7 @@ class Stage(Generic[Arguments]):
     """Stage of the pipeline: a function with its declared inputs and outputs.
 
     Args:
-        function: Function of the stage, which returns the `Ledger` of its row counts.
+        function: Function of the stage, which returns the `RowLedger` of its row counts.
         name: Name of the stage and of its work folder.
         version: Version of the code; must change whenever the output may change.
         scope: Whether the stage runs per snapshot, per pair of snapshots, or per collection.
@@ -45,7 +45,7 @@ class Stage(Generic[Arguments]):
             uses, by plug-in name.
     """
 
-    function: Callable[Arguments, Ledger]
+    function: Callable[Arguments, RowLedger]
     name: str
     version: str
     scope: Scope
@@ -58,7 +58,7 @@ class Stage(Generic[Arguments]):
         update_wrapper(self, self.function)
         self.signature = read_stage_signature(self.function)
 
-    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Ledger:
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> RowLedger:
         """Call the function of the stage, and return its ledger of row counts."""
         return self.function(*args, **kwargs)
 
@@ -93,13 +93,13 @@ def stage(
     writes: tuple[type[TableSchema], ...] = (),
     fingerprinted_files: Mapping[str, FileReference] | None = None,
     plugins: Callable[[Workflow], Mapping[str, str]] = _no_plugins,
-) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
+) -> Callable[[Callable[Declared, RowLedger]], Stage[Declared]]:
     """Return a decorator that turns a function into a stage.
 
     `writes` are the `schemas` of the stage; see `Stage` for the other arguments.
     """
 
-    def declare_stage(function: Callable[Declared, Ledger]) -> Stage[Declared]:
+    def declare_stage(function: Callable[Declared, RowLedger]) -> Stage[Declared]:
         return Stage(function, name, version, scope, writes, fingerprinted_files or {}, plugins)
 
     return declare_stage

@@ -24,7 +24,7 @@ from builder.documents.fingerprints import fingerprint_pages_with_language
 from builder.ingest.texts import normalize_texts, to_single_lines
 from builder.io import parquet
 from builder.io.tables import TableWriter
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from schemas import RELEASED
 
@@ -97,7 +97,9 @@ class DocumentImporter:
             for doc_id, url in read_url_list(self._snapshot.url_list, name, self._log):
                 yield doc_id, url, 0
 
-    def write(self, out: Path, judged_ids: pl.Series, limits: Limits, progress: Progress) -> int:
+    def write(
+        self, out: Path, judged_ids: pl.Series, limits: ResourceLimits, progress: Progress
+    ) -> int:
         """Write the `documents` table of the snapshot, and return the number of rows.
 
         Args:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from builder.errors import DataError
 from builder.io import parquet
 from builder.io.tables import write_query_result
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import LogQueries, LogUrls
 
 ENGINE_SHARE = 0.6
@@ -96,7 +96,7 @@ class StringTableWriter:
         limits: Memory limit and scratch folder.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ResourceLimits) -> None:
         self._limits = limits
         capacity = int(limits.memory * CACHE_SHARE / BYTES_PER_KEY)
         self._surfaces, self._docs = RecentKeys(capacity), RecentKeys(capacity)

@@ -26,7 +26,7 @@ from builder.runtime.executors.cluster import RayExecutor
 from builder.runtime.executors.processes import ProcessExecutor
 
 if TYPE_CHECKING:
-    from builder.runtime.limits import Limits
+    from builder.runtime.limits import ResourceLimits
 
 __all__ = [
     "ATTEMPTS",
@@ -64,7 +64,7 @@ def create_executor(name: str) -> Executor:
 def map_partitions(
     task: Task[Item, Result],
     items: Iterable[Item],
-    limits: "Limits",
+    limits: "ResourceLimits",
     *,
     single_threaded: bool = False,
 ) -> Iterator[Result]:
@@ -90,8 +90,8 @@ def map_partitions(
 
 @contextmanager
 def process_pool(
-    limits: "Limits", work_bytes: int, min_work_bytes: int, worker_bytes: int
-) -> "Iterator[Limits]":
+    limits: "ResourceLimits", work_bytes: int, min_work_bytes: int, worker_bytes: int
+) -> "Iterator[ResourceLimits]":
     """Context manager that yields limits with a process pool as executor if the work is large.
 
     The pool is shut down on exit. The limits are yielded unchanged if the work is small, if they

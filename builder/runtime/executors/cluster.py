@@ -17,7 +17,7 @@ from builder.runtime.executors.base import (
 )
 
 if TYPE_CHECKING:
-    from builder.runtime.limits import Limits
+    from builder.runtime.limits import ResourceLimits
 
 
 class RayExecutor:
@@ -40,7 +40,7 @@ class RayExecutor:
         self._started = False
 
     def map(
-        self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
+        self, task: Task[Item, Result], items: Iterable[Item], limits: "ResourceLimits"
     ) -> Iterator[Result]:
         """Run a task for every item, and yield the results in the order of the items."""
         workers = self._connect_or_start_ray(limits.threads)
@@ -80,5 +80,5 @@ class RayExecutor:
             self._started = False
 
 
-def _run_task(task_and_limits: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
+def _run_task(task_and_limits: tuple[Task[Item, Result], "ResourceLimits"], item: Item) -> Result:
     return run_in_scratch_folder(*task_and_limits, item)
