@@ -53,7 +53,7 @@ def _folder_with_mtime(folder: str) -> tuple[str, int]:
 def _cached_entry_points(
     find_entry_points: Callable[..., EntryPoints],
     group: str,
-    folders: tuple[tuple[str, int], ...],  # noqa: ARG001 - cache key: a new package changes it
+    folder_mtimes: tuple[tuple[str, int], ...],  # noqa: ARG001 - cache key: a new package changes it
 ) -> EntryPoints:
     """Return the entry points of a group from a cache, because scanning all packages is slow."""
     return find_entry_points(group=GROUP_PREFIX + group)

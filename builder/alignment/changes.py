@@ -19,10 +19,10 @@ from builder.alignment.absence import CrawlTables
 from builder.alignment.document_changes import align_documents
 from builder.io.tables import Table, write_query_result
 from builder.parameters import ChangeParameters, DocumentParameters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Before, From, FromName, Setting, To, ToName
+from builder.runtime.references import Before, From, FromName, SettingReference, To, ToName
 from builder.runtime.scope import Scope, split_pair_key
 from builder.runtime.stage import stage
 from schemas import (
@@ -82,16 +82,17 @@ def align_snapshots(
     from_snapshot: FromName,
     to_snapshot: ToName,
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     pages_from: From[Pages] | None = None,
     pages_to: To[Pages] | None = None,
     shown_documents_to: To[ShownDocuments] | None = None,
     sampling: Annotated[
-        DocumentParameters, Setting(lambda w, key: w.section("documents", split_pair_key(key)[1]))
+        DocumentParameters,
+        SettingReference(lambda w, key: w.section("documents", split_pair_key(key)[1])),
     ]
     | None = None,
-) -> Ledger:
+) -> RowLedger:
     """Write the tables of changes in documents, queries and qrels between two snapshots.
 
     Args:
@@ -118,9 +119,9 @@ def align_snapshots(
     Returns:
         Ledger that counts the distinct document ids of both snapshots; none is rejected.
     """
-    ledger = Ledger("document ids")
+    ledger = RowLedger("document ids")
     pair = (from_snapshot, to_snapshot)
-    with limits.connect(share=0.5) as connection:
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         ledger.rows_in, ledger.rows_out = align_documents(
             connection,
             out / "document_changes.parquet",
@@ -145,5 +146,5 @@ def _create_snapshot_views(
     connection: duckdb.DuckDBPyConnection, table_name: str, before: Table, after: Table
 ) -> None:
     """Create the views `<table>_from` (earlier snapshot) and `<table>_to` (later snapshot)."""
-    before.view(connection, f"{table_name}_from")
-    after.view(connection, f"{table_name}_to")
+    before.create_view(connection, f"{table_name}_from")
+    after.create_view(connection, f"{table_name}_to")

@@ -18,7 +18,7 @@ from builder.io import parquet
 from builder.io.engine import set_sql_variables
 from builder.io.tables import Table, write_query_result
 from builder.parameters import ChangeParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from schemas import DocumentChanges
 
@@ -72,7 +72,7 @@ def align_documents(
     earlier_documents: Sequence[Table],
     snapshot_names: tuple[str, str],
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     crawls: CrawlTables | None = None,
 ) -> tuple[int, int]:
@@ -101,8 +101,8 @@ def align_documents(
         cosmetic=params.cosmetic,
         rewritten=params.rewritten,
     )
-    documents_from.view(connection, "documents_from")
-    documents_to.view(connection, "documents_to")
+    documents_from.create_view(connection, "documents_from")
+    documents_to.create_view(connection, "documents_to")
     _create_earlier_documents_view(connection, earlier_documents)
     ids = int(connection.execute(IDS_IN_EITHER).fetchall()[0][0])
     classify_absences(connection, crawls or CrawlTables())

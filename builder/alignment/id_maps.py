@@ -19,8 +19,8 @@ from builder.io import parquet
 from builder.io.engine import set_sql_variables
 from builder.io.tables import Table, create_union_view, write_query_result
 from builder.queries import query_aliases
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import All
 from builder.runtime.scope import Scope
@@ -66,11 +66,11 @@ def build_id_maps(
     *,
     documents: All[Documents],
     queries: All[Queries],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     variants: All[Variants] | None = None,
     pages: All[Pages] | None = None,
-) -> Ledger:
+) -> RowLedger:
     """Write two tables that list the snapshots containing each document and each query.
 
     Args:
@@ -87,8 +87,8 @@ def build_id_maps(
     Returns:
         Ledger that counts document ids and query ids; none is rejected.
     """
-    ledger = Ledger("ids")
-    with limits.connect(share=0.5) as connection:
+    ledger = RowLedger("ids")
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         _create_crawl_view(connection, pages)
         set_sql_variables(connection, snapshots=len(queries))
         connection.register("aliases", collect_aliases(variants or {}).to_arrow())

@@ -28,7 +28,7 @@ from builder.io.engine import append_rows
 from builder.io.tables import Table
 from builder.parameters import ChangeParameters
 from builder.runtime.executors import ordered_map
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 
 MAX_PAGES_PER_BAND = 20
@@ -76,7 +76,7 @@ def find_candidate_pairs(
     documents_from: Table,
     documents_to: Table,
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
 ) -> None:
     """Create the table `candidates`: pairs of a removed and an added page to compare in full.
@@ -129,7 +129,7 @@ def _sketch_pages(
     status: str,
     documents: Table,
     shingle_size: int,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
 ) -> None:
     """Assign numbers to the removed or added pages, and store sketches of their texts.

@@ -21,7 +21,7 @@ from builder.io.engine import append_rows
 from builder.io.tables import Table
 from builder.parameters import ChangeParameters
 from builder.runtime.executors import ordered_map
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 
 PAIRS_PER_BATCH = 256
@@ -88,7 +88,7 @@ def match_moved_pages(
     documents_from: Table,
     documents_to: Table,
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
 ) -> None:
     """Find pages that moved, and add them to the table `matches`.

@@ -37,11 +37,12 @@ def baseline(
         str | None, typer.Option(help="Language to search in; default: the source language.")
     ] = None,
     depth: RunDepth = 1000,
-    expand: Annotated[
+    expansion_method: Annotated[
         ExpansionMethod | None,
         typer.Option(
+            "--expand",
             help="Query expansion method; the feedback documents are those judged relevant in "
-            "earlier snapshots."
+            "earlier snapshots.",
         ),
     ] = None,
     fb_docs: Annotated[
@@ -73,10 +74,10 @@ def baseline(
     from builder.collection.read import open_collection
     from builder.evaluation import Bm25Parameters
 
-    expansion = _parse_expansion(expand, fb_docs, fb_terms, original_weight)
+    expansion = _parse_expansion(expansion_method, fb_docs, fb_terms, original_weight)
     opened = open_collection(collection)
     if earlier_statistics:
-        _check_earlier_statistics(opened.snapshots, expand)
+        _check_earlier_statistics(opened.snapshots, expansion_method)
     searched, suffix = opened.resolve_language(language)
     parameters = Bm25Parameters(language=searched, depth=depth)
     snapshots = [opened.snapshot(name) for name in opened.snapshots]
@@ -92,7 +93,7 @@ def baseline(
 
 
 def _parse_expansion(
-    expand: ExpansionMethod | None, fb_docs: int, fb_terms: int, original_weight: float
+    expansion_method: ExpansionMethod | None, fb_docs: int, fb_terms: int, original_weight: float
 ) -> "Rm3Parameters | KeyQueryParameters | None":
     """Return the parameters of the query expansion; None if queries are not expanded.
 
@@ -102,16 +103,16 @@ def _parse_expansion(
     from builder.evaluation import KeyQueryParameters, Rm3Parameters
 
     rm3, defaults = Rm3Parameters(fb_docs, fb_terms, original_weight), Rm3Parameters()
-    if expand is None and rm3 != defaults:
+    if expansion_method is None and rm3 != defaults:
         raise UsageError(
             "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or --expand keyquery "
             "with these options, found no --expand"
         )
-    if expand == ExpansionMethod.KEYQUERY and original_weight != defaults.original_weight:
+    if expansion_method == ExpansionMethod.KEYQUERY and original_weight != defaults.original_weight:
         raise UsageError("--original-weight: expected --expand rm3, found --expand keyquery")
-    if expand == ExpansionMethod.KEYQUERY:
+    if expansion_method == ExpansionMethod.KEYQUERY:
         return KeyQueryParameters(fb_docs, fb_terms)
-    return rm3 if expand else None
+    return rm3 if expansion_method else None
 
 
 def _search_snapshot(
@@ -169,15 +170,18 @@ def _search_with_expansion(
     return run, f" (queries with {counts})"
 
 
-def _check_earlier_statistics(snapshots: Sequence[str], expand: ExpansionMethod | None) -> None:
+def _check_earlier_statistics(
+    snapshots: Sequence[str], expansion_method: ExpansionMethod | None
+) -> None:
     """Check that `--earlier-statistics` can be combined with the snapshots and `--expand`.
 
     Raises:
         UsageError: Queries are expanded, or there are fewer than two snapshots.
     """
-    if expand is not None:
+    if expansion_method is not None:
         raise UsageError(
-            f"--earlier-statistics: expected queries without expansion, found --expand {expand}"
+            "--earlier-statistics: expected queries without expansion, found --expand "
+            f"{expansion_method}"
         )
     if len(snapshots) < 2:
         raise UsageError(

@@ -142,18 +142,18 @@ def _print_plan(report: "BuildReport") -> None:
         action = "run" if result.has_run else "maybe" if result.is_conditional else "skip"
         typer.echo(f"{action:<5} {result.step!s:<{width}}  {join_reasons(result) or 'up to date'}")
     others = (
-        f"; {report.conditional_steps} more would run only if a table that they read changes"
-        if report.conditional_steps
+        f"; {report.conditional_step_count} more would run only if a table that they read changes"
+        if report.conditional_step_count
         else ""
     )
-    typer.echo(f"{report.steps_run} of {len(report.results)} steps would run{others}")
+    typer.echo(f"{report.executed_step_count} of {len(report.results)} steps would run{others}")
 
 
 def _print_result(report: "BuildReport") -> None:
     """Print how many steps of a build ran, and where the version was published."""
     total = len(report.results)
-    others = "; the others were up to date" if report.steps_run < total else ""
-    typer.echo(f"{report.steps_run} of {total} steps ran{others}")
+    others = "; the others were up to date" if report.executed_step_count < total else ""
+    typer.echo(f"{report.executed_step_count} of {total} steps ran{others}")
     if report.version is None:
         typer.echo(f"a partial build publishes nothing; its tables are in {report.root}")
     elif report.published:

@@ -18,7 +18,10 @@ Iterations = Annotated[
 
 
 class NoClickRule(StrEnum):
-    """Rule for an impression without clicks: count all results as examined, or skip it."""
+    """Treatment of impressions without clicks.
+
+    Either all results are treated as examined, or the impression is skipped.
+    """
 
     ALL_EXAMINED = "all_examined"
     SKIP = "skip"
@@ -55,7 +58,7 @@ class ResultPageGrouping(StrEnum):
 NoClick = Annotated[
     NoClickRule,
     typer.Option(
-        help="Treatment of impressions without clicks: count all results as examined, or skip the "
+        help="Treatment of impressions without clicks: treat all results as examined, or skip the "
         "impression."
     ),
 ]
@@ -71,8 +74,8 @@ PriorBeta = Annotated[
 LastClick = Annotated[
     LastClickRule,
     typer.Option(
-        help="Click that counts as the last of an impression: at the deepest rank, or latest in "
-        "time."
+        help="Definition of the last click of an impression: the click at the deepest rank, or the "
+        "latest click in time."
     ),
 ]
 

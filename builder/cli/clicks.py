@@ -108,7 +108,7 @@ def run_click_model(
 
 
 def _print_report(report: "ModelReport", out: Path) -> None:
-    """Print the numbers of records read and rejected, and of query-URL pairs written.
+    """Print how many records were read and rejected, and how many query-URL pairs were written.
 
     Warn if no impression has a click.
     """
@@ -153,7 +153,8 @@ def compare_click_models(
         str,
         typer.Option(
             "--chosen",
-            help="Warn if this model predicts clicks worse than the click rate per rank does.",
+            help="Warn if this model predicts held-out clicks worse than the click-through rate by "
+            "rank.",
         ),
     ] = "sdbn",
     by_rank: Annotated[
@@ -202,8 +203,8 @@ def compare_click_models(
         _print_comparison(comparison, by_rank=by_rank)
     if chosen_model in comparison.models_worse_than_baseline():
         typer.echo(
-            f"warning: {chosen_model} predicts held-out clicks worse than the click rate per rank; "
-            "do not derive grades from it",
+            f"warning: {chosen_model} predicts held-out clicks worse than the click-through rate "
+            "by rank; do not derive grades from it",
             err=True,
         )
 

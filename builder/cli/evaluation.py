@@ -208,7 +208,7 @@ def reproducibility(
     rbo_p: RboPersistence = 0.9,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare each system's rankings between snapshots, restricted to their common documents.
+    """Compare each system's rankings between pairs of snapshots, restricted to common documents.
 
     Prints the RMSE of the per-query scores, Kendall's tau-b and rank-biased overlap.
 

@@ -40,13 +40,12 @@ Average = Annotated[
 ]
 Zeta = Annotated[
     float,
-    typer.Option(help="Parameter zeta of aptness: the number of false positives that halves it."),
+    typer.Option(help="Parameter zeta of aptness: number of false positives that halves aptness."),
 ]
 CutoffRule = Annotated[
     str,
     typer.Option(
-        help="Documents that count as returned: those with confidence at_or_above or above the "
-        "cutoff."
+        help="Confidence that a document must have to be returned: at_or_above or above the cutoff."
     ),
 ]
 
@@ -54,7 +53,7 @@ CutoffRule = Annotated[
 def create_filtering_parameters(
     granularity: str = "day",
     cutoffs: Sequence[float] | None = None,
-    relevance: int = 2,
+    min_rating: int = 2,
     assessors: str = "all",
     unjudged: str = "false_positive",
     average: str = "macro",
@@ -68,7 +67,7 @@ def create_filtering_parameters(
     Args:
         granularity: Batch length: `hour`, `day`, `week`, `month` or a number of seconds.
         cutoffs: Minimum confidences of returned documents; None or empty: the default cutoffs.
-        relevance: Minimum rating of a relevant document.
+        min_rating: Minimum rating of a relevant document.
         assessors: Assessors that must rate a document relevant: `all` or `any`.
         unjudged: Treatment of unjudged returned documents: `false_positive` or `ignored`.
         average: Average over targets: `macro` or `micro`.
@@ -85,7 +84,7 @@ def create_filtering_parameters(
     return FilteringParameters(
         granularity=granularity,
         cutoffs=tuple(cutoffs or default_cutoffs),
-        relevance=relevance,
+        relevance=min_rating,
         assessors=assessors,  # type: ignore[arg-type]  # FilteringParameters validates strings
         unjudged=unjudged,  # type: ignore[arg-type]
         average=average,  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from builder.errors import UsageError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from builder.runtime.limits import Limits
+    from builder.runtime.limits import ResourceLimits
     from builder.runtime.progress import Progress
 
 
@@ -105,20 +105,20 @@ def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
 
 
 @contextmanager
-def limits_with_temporary_folder(memory: str) -> "Iterator[Limits]":
-    """Provide resource limits with a temporary folder that is deleted on exit.
+def limits_with_temporary_folder(memory: str) -> "Iterator[ResourceLimits]":
+    """Context manager that yields resource limits with a temporary folder, deleted on exit.
 
     Args:
         memory: Memory limit, such as `4GiB`.
     """
-    from builder.runtime.limits import Limits, parse_memory
+    from builder.runtime.limits import ResourceLimits, parse_memory
 
     with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
-        yield Limits(Path(scratch), memory=parse_memory(memory))
+        yield ResourceLimits(Path(scratch), memory=parse_memory(memory))
 
 
 def create_progress_bar(quiet: bool) -> "Progress":
-    """Return a progress bar for the terminal, or one that prints nothing if `quiet` is true."""
+    """Return a progress bar for the terminal, or a silent one if `quiet` is true."""
     from builder.runtime.progress import NoProgress, ProgressBar
 
     return NoProgress() if quiet else ProgressBar()

@@ -60,7 +60,7 @@ def export(
     from builder.collection.export import read_omitted_rows
     from builder.collection.export.omitted import describe_omitted_rows
     from builder.collection.export.url_database import describe_omitted_urls
-    from builder.runtime.limits import parse_size
+    from builder.runtime.limits import parse_byte_size
     from builder.runtime.progress import ProgressBar
 
     folder = write_export(
@@ -68,7 +68,7 @@ def export(
         layout.value,
         out,
         languages=tuple(language or ()),
-        max_file_bytes=parse_size(file_size, "--file-size"),
+        max_file_bytes=parse_byte_size(file_size, "--file-size"),
         progress=ProgressBar(),
     )
     for line in (*describe_omitted_rows(read_omitted_rows(folder)), *describe_omitted_urls(folder)):
@@ -104,8 +104,8 @@ def import_(
         bool,
         typer.Option(
             "--allow-empty",
-            help="Publish even if a snapshot has no queries, or if its files of queries, "
-            "judgements or documents have no valid row.",
+            help="Publish even if a snapshot has no queries, or if its query, qrels or document "
+            "files have no valid row.",
         ),
     ] = False,
     explain: Annotated[
@@ -250,7 +250,7 @@ def diff(
 
     comparison = compare(old, new)
     for line in comparison.changed_files:
-        warning = f"warning: {line}; the version is compared as it is"
+        warning = f"warning: {line}; the version is compared as is"
         typer.echo(escape_control_characters(warning), err=True)
     if format is DiffFormat.JSON:
         print_json(comparison.to_dict())

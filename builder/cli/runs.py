@@ -51,8 +51,8 @@ def boost(
         float,
         typer.Option(
             min=0,
-            help="Factor of a document's mean grade in earlier snapshots. The product is added "
-            "to the score of the run, which is scaled to 0-1 per query.",
+            help="Weight of a document's mean grade in earlier snapshots. The weighted grade is "
+            "added to the document's score, which is scaled to 0-1 per query.",
         ),
     ] = 1.0,
     tag: Tag = "boost",
@@ -79,8 +79,8 @@ def fuse(
         int,
         typer.Option(
             min=0,
-            help="Constant k in the RRF score 1 / (k + rank); the larger, the "
-            "less top ranks count.",
+            help="Constant k in the RRF score 1 / (k + rank); a larger k reduces the weight of the "
+            "top ranks.",
         ),
     ] = 60,
     depth: RunDepth = 1000,

@@ -34,8 +34,7 @@ def new(
 
     Example: longeval new mine --name mine --snapshot 2022-06 --snapshot 2022-07
     """
-    from builder.commands.new import default_collection_name
-    from builder.commands.new import new as create_definition
+    from builder.commands.new import create_definition, default_collection_name
 
     default = default_collection_name(folder)
     if sys.stdin.isatty():

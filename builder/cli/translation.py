@@ -25,7 +25,7 @@ from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from builder.parameters import TranslationParameters
-    from builder.runtime.limits import Limits
+    from builder.runtime.limits import ResourceLimits
     from builder.translation.sentences import Translation
 
 STANDARD_INPUT = Path("-")
@@ -108,7 +108,7 @@ def run_translation(
 
 
 def _translate_standard_input(
-    out: Path | None, params: "TranslationParameters", limits: "Limits", kind: InputKind
+    out: Path | None, params: "TranslationParameters", limits: "ResourceLimits", kind: InputKind
 ) -> "list[Translation]":
     """Translate lines of standard input as they arrive, to `out` or else to standard output."""
     from builder.translation import translate_stream

@@ -237,7 +237,7 @@ def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
     """Check that the chart does not overwrite an input file.
 
     Raises:
-        UsageError: The path of the chart is that of an input file.
+        UsageError: The chart path is the path of an input file.
     """
     if chart is not None:
         check_output_is_not_input(chart, *inputs)
@@ -264,12 +264,12 @@ def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Pat
 
 
 def _create_trend_parameters(
-    granularity: str, cutoffs: list[float] | None, relevance: int, zeta: float
+    granularity: str, cutoffs: list[float] | None, min_rating: int, zeta: float
 ) -> "FilteringTrendParameters":
     """Create trend parameters from options; the default cutoffs are 50, 100, ..., 1000."""
     from builder.tasks.filtering import FilteringTrendParameters
 
     filtering = create_filtering_parameters(
-        granularity, cutoffs, relevance, zeta=zeta, sweep_cutoffs=True
+        granularity, cutoffs, min_rating, zeta=zeta, sweep_cutoffs=True
     )
     return FilteringTrendParameters(filtering=filtering)

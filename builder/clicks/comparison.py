@@ -20,7 +20,7 @@ from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import DataError, UsageError
 from builder.io.engine import set_sql_variables
 from builder.parameters import ClickParameters, LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress, Progress
 
 BASELINE = "rank-ctr"
@@ -115,7 +115,7 @@ def compare_models(
     test: Path | None = None,
     held_out: float = 0.25,
     params: ClickParameters | None = None,
-    limits: Limits | None = None,
+    limits: ResourceLimits | None = None,
     progress: Progress | None = None,
     log_params: LogParameters = STANDALONE,
 ) -> ModelComparison:
@@ -151,7 +151,7 @@ def compare_models(
 
 
 def _load_and_encode_logs(
-    log: Path, test: Path | None, held_out: float, limits: Limits, opener: LogOpener
+    log: Path, test: Path | None, held_out: float, limits: ResourceLimits, opener: LogOpener
 ) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogSummary, ...]]:
     """Load the training and test logs, and encode their pages.
 
@@ -159,7 +159,7 @@ def _load_and_encode_logs(
         The encoded pages; the number of training impressions, of test impressions with queries seen
         in training, and of all test impressions; and the summary of each log.
     """
-    with limits.connect(ENGINE_SHARE) as connection:
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
         connection.execute(CREATE_LOGGED)
         parts = [(log, 1 - held_out)] if test is None else [(log, 1.0), (test, 0.0)]
         logs = tuple(_load_log(connection, *part, limits, opener) for part in parts)
@@ -177,7 +177,7 @@ def _load_log(
     connection: duckdb.DuckDBPyConnection,
     log: Path,
     train_share: float,
-    limits: Limits,
+    limits: ResourceLimits,
     opener: LogOpener,
 ) -> LogSummary:
     """Append a log to the table `logged`: first training records, then test records.

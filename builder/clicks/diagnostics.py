@@ -13,7 +13,7 @@ import polars as pl
 from builder.clicks.held_out import evaluate_on_held_out_impressions
 from builder.io.tables import write_query_result
 from builder.parameters import ClickParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import ClickDiagnostics
 
 SHARES = """
@@ -99,7 +99,10 @@ ORDER BY measure, rank
 
 
 def write_click_diagnostics(
-    connection: duckdb.DuckDBPyConnection, path: Path, params: ClickParameters, limits: Limits
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    params: ClickParameters,
+    limits: ResourceLimits,
 ) -> None:
     """Write click-through rates, sparsity and model quality to the table `click_diagnostics`.
 

@@ -12,7 +12,7 @@ import numpy as np
 from builder.clicks.models import ResultPages
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 BYTES_PER_RESULT = 250
 """Peak memory for training the most demanding model: bytes per result of distinct result pages."""
@@ -68,7 +68,9 @@ class EncodedLog:
     test: ResultPages
 
 
-def encode_pages(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> EncodedLog:
+def encode_pages(
+    connection: duckdb.DuckDBPyConnection, sql: str, limits: ResourceLimits
+) -> EncodedLog:
     """Run an SQL query that returns result pages, and encode the pages as arrays.
 
     Args:

@@ -29,8 +29,8 @@ from builder.io.tables import write_query_result
 from builder.parameters import ClickParameters
 from builder.plugins import plugin_packages
 from builder.queries import excluded_keys
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Filters, Same
 from builder.runtime.stage import stage
@@ -83,12 +83,12 @@ def estimate_relevance(
     impressions: Same[Impressions],
     candidates: Same[Candidates],
     params: ClickParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     variants: Same[Variants] | None = None,
     verdicts: Same[Verdicts] | None = None,
     filters: Filters = (),
-) -> Ledger:
+) -> RowLedger:
     """Estimate the attractiveness and satisfaction of each document shown for a candidate query.
 
     Writes `click_estimates`, `click_diagnostics` and `rejects`.
@@ -113,7 +113,7 @@ def estimate_relevance(
     excluded = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
     selection = ImpressionSelection(impressions, candidates, variants, excluded)
     share = SDBN_ENGINE_SHARE if params.model == "sdbn" else ENGINE_SHARE
-    with limits.connect(share) as connection:
+    with limits.connect_to_duckdb(share) as connection:
         selection.create_views(connection)
         used = create_pair_counts(connection, params, int(limits.memory * share))
         ledger = _write_rejects(selection.count_impressions(connection), used, params, out)
@@ -133,11 +133,11 @@ def _write_rejects(
     counted: ImpressionCounts,
     params: ClickParameters,
     out: Path,
-) -> Ledger:
+) -> RowLedger:
     """Write the table `rejects`, and return the ledger with the row counts of the stage."""
     total, excluded = total_and_excluded
     skipped = counted.without_click if params.no_click == "skip" else 0
-    ledger = Ledger("impressions", rows_in=total, rows_out=counted.total - skipped)
+    ledger = RowLedger("impressions", rows_in=total, rows_out=counted.total - skipped)
     with RejectWriter(out, "clicks", ledger) as rejects:
         rejects.add("query_not_selected", rows=total - counted.total - excluded)
         rejects.add("user_left_out", rows=excluded)

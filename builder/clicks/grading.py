@@ -21,8 +21,8 @@ from builder.io.sources import Source
 from builder.io.tables import Table, write_frame, write_query_result
 from builder.judging.merging import read_majority_votes
 from builder.parameters import QrelParameters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import FileReference, Same, TableReference
 from builder.runtime.stage import stage
@@ -131,13 +131,13 @@ def grade_pairs(
     candidates: Same[KeptCandidates],
     documents: Same[GatheredDocuments],
     params: QrelParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     cuts: FittedCuts = (),
     judgements: Annotated[
         Sequence[Source], FileReference(lambda w, key: w.snapshot(key).judgements)
     ] = (),
-) -> Ledger:
+) -> RowLedger:
     """Grade query-document pairs by click estimates and, if available, manual judgements.
 
     Writes `graded_pairs`, `graded_queries`, `grade_cuts`, `grade_sensitivity` and `rejects`.
@@ -164,10 +164,10 @@ def grade_pairs(
         UsageError: the click model does not estimate `qrels.score`, or has no posterior for the
             policy `credible`.
     """
-    with limits.connect(ENGINE_SHARE) as connection:
-        click_estimates.view(connection, "click_estimates")
-        candidates.view(connection, "candidates")
-        documents.view(connection, "documents")
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
+        click_estimates.create_view(connection, "click_estimates")
+        candidates.create_view(connection, "candidates")
+        documents.create_view(connection, "documents")
         connection.register("manual_grades", read_majority_votes(judgements).to_arrow())
         set_sql_variables(
             connection,
@@ -192,10 +192,10 @@ def grade_pairs(
     return ledger
 
 
-def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
+def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> RowLedger:
     """Write the table `rejects`, and return the ledger with the row counts of the stage."""
     counts = dict(connection.execute(REASON_COUNTS).fetchall())
-    ledger = Ledger("pairs", rows_in=sum(counts.values()), rows_out=counts.get(None, 0))
+    ledger = RowLedger("pairs", rows_in=sum(counts.values()), rows_out=counts.get(None, 0))
     with RejectWriter(out, "grades", ledger) as rejects:
         for reason in REASONS:
             rejects.add(reason, rows=counts.get(reason, 0))

@@ -20,7 +20,7 @@ from builder.clicks.models import ClickProbabilities, ResultPages, TrainingOptio
 from builder.clicks.scores import ClickModelScore, evaluate_predictions
 from builder.io.engine import set_sql_variables
 from builder.parameters import ClickParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 BASELINE = "rank-ctr"
 MAX_RESULTS = 400_000
@@ -85,7 +85,7 @@ Diagnostic = tuple[str, int, int, int, float, str]
 
 
 def evaluate_on_held_out_impressions(
-    connection: duckdb.DuckDBPyConnection, params: ClickParameters, limits: Limits
+    connection: duckdb.DuckDBPyConnection, params: ClickParameters, limits: ResourceLimits
 ) -> list[Diagnostic]:
     """Train the model on a sample of the log and evaluate it on held-out impressions.
 

@@ -18,7 +18,7 @@ from builder.ingest.logs.checks import CLEAN_LINE
 from builder.ingest.logs.rules import HAS_BAD_RANKS, HAS_BAD_RESULTS, RANK_REASONS
 from builder.io import parquet
 from builder.parameters import LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 
 MAX_RESULTS = 2**16 - 1
@@ -72,7 +72,7 @@ SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason OR
 def open_log(
     connection: duckdb.DuckDBPyConnection,
     log: Path,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     log_params: LogParameters = STANDALONE,
 ) -> LogSummary:

@@ -17,7 +17,7 @@ from builder.ingest.parquet_bounds import is_list_type
 from builder.io.parquet import open_file
 from builder.io.sources import Source
 from builder.parameters import LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 
 PAGES = pa.schema(
@@ -72,7 +72,7 @@ def convert_to_parquet(
     log: Path,
     out: Path,
     summary: LogSummary,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     log_params: LogParameters,
 ) -> None:

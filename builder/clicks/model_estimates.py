@@ -12,7 +12,7 @@ import pyarrow as pa
 from builder.clicks.encoding import ALL_PAGES, encode_pages
 from builder.clicks.models import TrainedModel, TrainingOptions, get_fit_function
 from builder.parameters import ClickParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 ESTIMATES = """
 CREATE VIEW estimates AS
@@ -26,7 +26,7 @@ ESTIMATED = ("attractiveness", "satisfaction", "relevance")
 
 
 def create_model_estimates(
-    connection: duckdb.DuckDBPyConnection, params: ClickParameters, limits: Limits
+    connection: duckdb.DuckDBPyConnection, params: ClickParameters, limits: ResourceLimits
 ) -> None:
     """Train a click model, and create the unsorted view `estimates` with one row per pair.
 

@@ -50,10 +50,10 @@ class ImpressionSelection:
 
     def create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Create the view `used_impressions`, which contains the selected impressions."""
-        self.impressions.view(connection, "impressions")
-        self.candidates.view(connection, "candidates")
+        self.impressions.create_view(connection, "impressions")
+        self.candidates.create_view(connection, "candidates")
         if self.variants is not None:
-            self.variants.view(connection, "variants")
+            self.variants.create_view(connection, "variants")
         connection.register("excluded_users", self.excluded_users.to_frame("user").to_arrow())
         has_variants = self.variants is not None
         sql = USED_IMPRESSIONS.format(

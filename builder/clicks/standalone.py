@@ -28,7 +28,7 @@ from builder.errors import UsageError
 from builder.io.disk import check_output_is_not_input
 from builder.io.tables import ROWS_PER_GROUP, TableWriter
 from builder.parameters import ClickParameters, LogParameters, validate_votes_and_pages
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress, Progress
 from schemas import PairStatistics
 
@@ -67,7 +67,7 @@ def estimate_from_log(
     out: Path,
     *,
     params: ClickParameters | None = None,
-    limits: Limits | None = None,
+    limits: ResourceLimits | None = None,
     progress: Progress | None = None,
     log_params: LogParameters = STANDALONE,
 ) -> ModelReport:
@@ -93,7 +93,7 @@ def estimate_from_log(
     check_output_is_not_input(out, log)
     params = _replace_model(params or ClickParameters(), model)
     share = SDBN_ENGINE_SHARE if model == "sdbn" else ENGINE_SHARE
-    with limits_or_default(limits) as allowed, allowed.connect(share) as connection:
+    with limits_or_default(limits) as allowed, allowed.connect_to_duckdb(share) as connection:
         reported = progress or NoProgress()
         summary = open_log(connection, log, allowed, reported, log_params)
         used = create_pair_counts(connection, params, int(allowed.memory * share))
@@ -132,13 +132,13 @@ def _missing_user_notes(
 
 
 @contextmanager
-def limits_or_default(limits: Limits | None) -> Iterator[Limits]:
+def limits_or_default(limits: ResourceLimits | None) -> Iterator[ResourceLimits]:
     """Yield the given limits or, if None, default limits with a temporary scratch folder."""
     if limits is not None:
         yield limits
         return
     with tempfile.TemporaryDirectory(prefix="longeval-clicks-") as scratch:
-        yield Limits(Path(scratch))
+        yield ResourceLimits(Path(scratch))
 
 
 def _replace_model(params: ClickParameters, model: str) -> ClickParameters:

@@ -13,7 +13,7 @@ from builder.errors import UsageError
 from builder.io import parquet
 from builder.io.tables import Table, write_query_result
 from builder.parameters import ClickParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import ClickEstimates
 
 SUMS = """
@@ -30,7 +30,7 @@ ORDER BY query, doc
 
 
 def sum_estimates(
-    estimates: Sequence[Table], out: Path, *, params: ClickParameters, limits: Limits
+    estimates: Sequence[Table], out: Path, *, params: ClickParameters, limits: ResourceLimits
 ) -> int:
     """Sum the click counts of several logs, and recompute the estimates.
 
@@ -60,7 +60,7 @@ def sum_estimates(
             'counts with votes = "user" cannot be added because a user who occurs in two logs '
             "would vote twice; run the model on the concatenated logs"
         )
-    with limits.connect(ENGINE_SHARE) as connection:
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
         files = (path for table in estimates for path in table.paths)
         parquet.open_relation(connection, *files).create_view("added")
         connection.execute(SUMS)

@@ -16,7 +16,7 @@ from builder.errors import DataError, DefinitionError
 from builder.ingest.advice import CRAWL_ADVICE, LOG_ADVICE, advise_on_rejects
 from builder.io import parquet
 from builder.queries import parse_topics, require_same_topics, topic_differences
-from builder.runtime.ledger import Ledger
+from builder.runtime.ledger import RowLedger
 from builder.runtime.publisher import MANIFEST, canonical_json, read_manifest_or_none
 from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
@@ -145,6 +145,6 @@ def _advice(store: Store, snapshots: Iterable[str]) -> Iterator[str]:
     for snapshot in snapshots:
         for stage, advice in (("log", LOG_ADVICE), ("crawl", CRAWL_ADVICE)):
             if record := store.read_record(stage, snapshot):
-                counts = Ledger(**record["ledger"])
+                counts = RowLedger(**record["ledger"])
                 notes = advise_on_rejects(counts.rejected, counts.rows_in, advice)
                 yield from (f"{stage} {snapshot}: {note}" for note in notes)

@@ -50,15 +50,15 @@ class BuildReport:
     topic_changes: tuple[str, ...] = ()
 
     @property
-    def steps_run(self) -> int:
+    def executed_step_count(self) -> int:
         """Number of steps that ran; with `explain`, number of steps that would certainly run."""
         return sum(result.has_run for result in self.results)
 
     @property
-    def conditional_steps(self) -> int:
-        """With `explain`, number of steps that run only if earlier steps change their input.
+    def conditional_step_count(self) -> int:
+        """Number of steps that would run only if earlier steps change a table that they read.
 
-        Without `explain`, the number is 0.
+        The number is 0 without `explain`.
         """
         return sum(result.is_conditional for result in self.results)
 
@@ -122,7 +122,7 @@ def build(
     """
     definition = Definition.load(definition_file)
     definition.check_snapshot_names(snapshots, "--snapshot")
-    steps = PIPELINE.plan(definition.workflow, snapshots, until)
+    steps = PIPELINE.plan_steps(definition.workflow, snapshots, until)
     root = Path(out) if out is not None else default_output_folder(definition)
     store = Store(root)
     cores = threads or count_usable_cores()
@@ -145,13 +145,13 @@ def build(
         if report.published:
             if not allow_empty:
                 check_tables_not_empty(definition, store, PIPELINE.stages)
-            runner.repair(steps, on_step)
+            runner.rerun_damaged_steps(steps, on_step)
             publish_version(definition, store, PIPELINE.stages)
     return report
 
 
 def _check_url_lists(runner: Runner, steps: Sequence[Step]) -> None:
-    """Check the deny and allow lists before logs and crawls are read, if the lists will be used.
+    """Check the deny and allow lists, if they will be used, before any log or crawl is read.
 
     Raises:
         FormatError: A line of a list is not a host, a URL prefix or a URL.

@@ -15,7 +15,7 @@ from typing import Literal
 from builder.errors import LongEvalError
 from builder.models import bundled_model_folder
 from builder.plugins import GROUPS, describe_package, find_plugins, load_plugin
-from builder.runtime.limits import Limits, count_usable_cores, usable_memory_bytes
+from builder.runtime.limits import ResourceLimits, count_usable_cores, usable_memory_bytes
 
 Status = Literal["good", "note", "bad"]
 PACKAGE = "longeval-builder"
@@ -92,7 +92,7 @@ def _check_disks(folder: Path) -> Iterator[Diagnosis]:
 
 
 def _required_packages(extra: str | None) -> list[str]:
-    """Return the packages that an extra requires; None: those that every installation requires."""
+    """Return the packages that an extra requires or, for None, that every installation requires."""
     names = []
     for line in requires(PACKAGE) or ():
         requirement, _, condition = line.partition(";")
@@ -127,7 +127,7 @@ def _check_bundled_model() -> Diagnosis:
     try:
         with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
             params = TranslationParameters(model=bundled_model_folder(), compute_type="int8")
-            found = check_model(params, Limits(Path(scratch), threads=1))
+            found = check_model(params, ResourceLimits(Path(scratch), threads=1))
     except (LongEvalError, RuntimeError, OSError) as error:
         return Diagnosis("bundled model", "bad", f"{error}")
     source, english = next(iter(found["examples"].items()))

@@ -25,7 +25,7 @@ from builder.drift.pair_drift import OPTIONAL_TABLES
 from builder.errors import FormatError, UsageError, suggest
 from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, DocumentParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.text.keys import id_to_key
 from schemas import TABLES, Pages, ShownDocuments
@@ -34,7 +34,7 @@ MAIN = ("documents", "queries", "qrels")
 
 
 def compute_drift(
-    path: Path, start: str | None, end: str | None, limits: Limits, progress: Progress
+    path: Path, start: str | None, end: str | None, limits: ResourceLimits, progress: Progress
 ) -> dict[str, Any]:
     """Return drift statistics of one pair of snapshots or, by default, of all consecutive pairs.
 
@@ -89,7 +89,7 @@ def _check_snapshot_name(name: str, snapshots: tuple[str, ...]) -> str:
 
 
 def _compute_pair_drift(
-    collection: Collection, pair: tuple[str, str], limits: Limits, progress: Progress
+    collection: Collection, pair: tuple[str, str], limits: ResourceLimits, progress: Progress
 ) -> dict[str, Any]:
     """Compute the drift statistics of two snapshots that need not be consecutive."""
     out = limits.scratch / "maps"
@@ -117,7 +117,7 @@ def _open_table(collection: Collection, snapshot: str, name: str) -> Table:
 
 
 def _open_optional_inputs(
-    collection: Collection, pair: tuple[str, str], limits: Limits
+    collection: Collection, pair: tuple[str, str], limits: ResourceLimits
 ) -> OptionalInputs:
     parameters = collection.manifest["definition"].get("parameters", {})
     if not parameters:
@@ -143,7 +143,7 @@ def _missing_shown_documents(
     The documents are read from the rejects of the snapshot.
 
     Returns:
-        Table with one row per document; None if the rejects lack some document ids.
+        Table with one row per document; None if some rejects have no document id.
     """
     rejects = collection.snapshot(snapshot).rejects
     left_out = rejects.filter(stage=measure_coverage.name, reason=NOT_IN_COLLECTION).collect()

@@ -37,7 +37,7 @@ eau\teau\tfr\t\tan example; replace it with your own topics
 """
 
 
-def new(
+def create_definition(
     folder: Path | str, name: str, snapshots: Sequence[str], *, translate: bool = True
 ) -> tuple[Path, ...]:
     """Create a definition file, a topic table and empty folders for logs and crawls.

@@ -13,8 +13,8 @@ import duckdb
 
 from builder.errors import DataError
 from builder.io.tables import write_query_result
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Same
 from builder.runtime.stage import stage
@@ -108,9 +108,9 @@ def measure_coverage(
     shown_documents: Same[ShownDocuments],
     pages: Same[Pages],
     documents: Same[GatheredDocuments],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """Stage: count how many documents shown to users are in the crawl and in the snapshot.
 
     Args:
@@ -131,16 +131,16 @@ def measure_coverage(
         DataError: a URL in the log and a different URL in the crawl have the same document key.
     """
     tables = {"impressions": impressions, "log_urls": log_urls, "pages": pages}
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         for name, table in tables.items():
-            table.view(connection, name)
-        shown_documents.view(connection, "shown_documents")
-        documents.view(connection, "documents")
+            table.create_view(connection, name)
+        shown_documents.create_view(connection, "shown_documents")
+        documents.create_view(connection, "documents")
         _check_key_collisions(connection)
         connection.execute(SHOWN)
         write_query_result(connection, COVERAGE, out / "coverage.parquet", Coverage)
         write_query_result(connection, HOST_COVERAGE, out / "host_coverage.parquet", HostCoverage)
-        ledger = Ledger("documents shown", *connection.execute(COUNTS).fetchall()[0])
+        ledger = RowLedger("documents shown", *connection.execute(COUNTS).fetchall()[0])
         with RejectWriter(out, "coverage", ledger) as rejects:
             for reason in (NOT_IN_CRAWL, NOT_IN_COLLECTION):
                 rejects.add(reason, rows=0)

@@ -25,7 +25,7 @@ from builder.documents.sketch import BAND_SCHEMA, bands_to_frame
 from builder.io import parquet
 from builder.parameters import DocumentParameters
 from builder.runtime.executors import map_partitions, process_pool
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 
 SHINGLE_SIZE = 5
@@ -124,7 +124,7 @@ def build_fingerprint_store(
     row_groups: Sequence[RowGroup],
     rules: PageRules,
     params: DocumentParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
 ) -> FingerprintStore:
     """Read all pages of a snapshot, and store the fingerprints of the pages that the rules accept.
@@ -158,7 +158,7 @@ def _apply_rules(row_group: RowGroup, rules: PageRules) -> AcceptedPages:
 
 
 def _fingerprint_pages(
-    accepted_pages: AcceptedPages, _: Limits, shingle_size: int | None
+    accepted_pages: AcceptedPages, _: ResourceLimits, shingle_size: int | None
 ) -> tuple[FingerprintedPages, Counter[str]]:
     """Fingerprint the accepted pages of a row group, and drop their texts.
 

@@ -8,8 +8,8 @@ changing the model never changes the documents of a collection.
 from pathlib import Path
 
 from builder.io.tables import write_query_result
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Same
 from builder.runtime.stage import stage
@@ -33,9 +33,9 @@ def collect_shown_documents(
     *,
     impressions: Same[Impressions],
     candidates: Same[Candidates],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """Stage: collect the documents shown for candidate queries.
 
     Args:
@@ -49,14 +49,14 @@ def collect_shown_documents(
         Ledger that counts impressions; impressions of other queries are rejected as
         `query_not_selected`.
     """
-    with limits.connect() as connection:
-        impressions.view(connection, "impressions")
-        candidates.view(connection, "candidates")
+    with limits.connect_to_duckdb() as connection:
+        impressions.create_view(connection, "impressions")
+        candidates.create_view(connection, "candidates")
         rows_in, rows_out = connection.execute(COUNTS).fetchall()[0]
         write_query_result(
             connection, SHOWN_DOCUMENTS, out / "shown_documents.parquet", ShownDocuments
         )
-    ledger = Ledger("impressions", rows_in, rows_out)
+    ledger = RowLedger("impressions", rows_in, rows_out)
     with RejectWriter(out, "shown", ledger) as rejects:
         rejects.add("query_not_selected", rows=rows_in - rows_out)
     progress.advance(rows_in)

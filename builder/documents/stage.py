@@ -26,8 +26,8 @@ from builder.io.sources import Source
 from builder.io.tables import TableWriter
 from builder.parameters import DocumentParameters
 from builder.queries.verdicts import excluded_keys, note_unmatched_filters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import DocumentFilters, FileReference, Same
 from builder.runtime.stage import stage
@@ -69,13 +69,13 @@ def build_documents(
     pages: Same[Pages],
     shown_documents: Same[ShownDocuments],
     params: DocumentParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     deny: Annotated[Sequence[Source], FileReference(lambda w, _: w.documents.deny)] = (),
     allow: Annotated[Sequence[Source], FileReference(lambda w, _: w.documents.allow)] = (),
     verdicts: Same[PageVerdicts] | None = None,
     filters: DocumentFilters = (),
-) -> Ledger:
+) -> RowLedger:
     """Stage: select the pages that were shown or are in the sample.
 
     Args:
@@ -108,13 +108,13 @@ def build_documents(
     store = build_fingerprint_store(
         list(iter_row_groups(fetches, pages)), rules, params, limits, progress
     )
-    ledger, excluded = Ledger("pages"), store.excluded
+    ledger, excluded = RowLedger("pages"), store.excluded
     ledger.notes.extend(rules.deny.note_unmatched_entries("documents.deny"))
     ledger.notes.extend(rules.allow.note_unmatched_entries("documents.allow"))
     ledger.notes.extend(note_unmatched_filters(filters, "document", rules.verdicts))
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         store.create_fingerprints_view(connection)
-        fetches.view(connection, "fetches")
+        fetches.create_view(connection, "fetches")
         groups = store.find_duplicates(connection, params.near_threshold)
         duplicates = _create_selected_pages_view(connection, groups, params)
         excluded.update(duplicates)

@@ -17,8 +17,8 @@ from builder.parameters import VerdictFilterParameters
 from builder.plugins import plugin_packages
 from builder.queries.plugins import load_plugins, run_plugin
 from builder.queries.verdict_files import read_verdicts
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import FileReference, Same
 from builder.runtime.stage import stage
@@ -44,10 +44,10 @@ def collect_page_verdicts(
     *,
     pages: Same[Pages],
     params: VerdictFilterParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.verdicts.files)] = (),
-) -> Ledger:
+) -> RowLedger:
     """Stage: collect verdicts on crawled pages from lists and plug-ins.
 
     Args:
@@ -68,8 +68,8 @@ def collect_page_verdicts(
     """
     plugins = [plugin for plugin in load_plugins(params.plugins) if plugin.kind == "document"]
     listed = read_verdicts(files).filter(pl.col("kind") == "document")
-    with limits.connect() as connection:
-        pages.view(connection, "pages")
+    with limits.connect_to_duckdb() as connection:
+        pages.create_view(connection, "pages")
         connection.register("listed", listed.to_arrow())
         on_pages = connection.sql(ON_PAGES).pl().cast(pl.Schema(Verdicts.dtypes()))
     frames = [on_pages]
@@ -78,16 +78,16 @@ def collect_page_verdicts(
     verdicts = pl.concat(frames)
     write_frame(verdicts, out / "page_verdicts.parquet", Verdicts)
     absent = listed.height - on_pages.height
-    ledger = Ledger("verdicts", verdicts.height + absent, verdicts.height)
+    ledger = RowLedger("verdicts", verdicts.height + absent, verdicts.height)
     with RejectWriter(out, "page_verdicts", ledger) as rejects:
         rejects.add("not_in_this_index", rows=absent)
     progress.advance(listed.height)
     return ledger
 
 
-def _read_page_batches(pages: Table, limits: Limits) -> Iterator[pl.DataFrame]:
+def _read_page_batches(pages: Table, limits: ResourceLimits) -> Iterator[pl.DataFrame]:
     """Yield the document keys and URLs of all pages in batches, as input of plug-ins."""
-    with limits.connect() as connection:
-        pages.view(connection, "pages")
+    with limits.connect_to_duckdb() as connection:
+        pages.create_view(connection, "pages")
         for batch in connection.sql(PAGES_TO_LABEL).to_arrow_reader(PAGES_PER_CALL):
             yield pl.DataFrame(batch)

@@ -28,8 +28,8 @@ from builder.io.sources import Interval, Source
 from builder.io.tables import Table, TableWriter, table_at
 from builder.parameters import ChangeParameters, CrawlParameters
 from builder.runtime.executors import ordered_map
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress, Progress
 from schemas import Documents, Fetches, Pages, WordCounts
 
@@ -41,7 +41,7 @@ def compare_crawls(
     old: Path,
     new: Path,
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress | None = None,
     crawl_params: CrawlParameters | None = None,
 ) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def compare_crawls(
     anytime = (crawl_params or CrawlParameters()).model_copy(update={"interval": "ignore"})
     for label, path in ((OLD, old), (NEW, new)):
         tables[label], ledgers[label] = _read_crawl(path, label, limits, progress, anytime)
-    with limits.connect(share=0.5) as connection:
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         result = _compare_tables(connection, tables, params, limits, progress)
     return result | {
         "crawls": {label: _summarize_ledger(ledger) for label, ledger in ledgers.items()},
@@ -81,7 +81,7 @@ def _compare_tables(
     connection: duckdb.DuckDBPyConnection,
     tables: dict[str, Table],
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
 ) -> dict[str, Any]:
     scratch, pair = limits.scratch, (OLD, NEW)
@@ -111,12 +111,12 @@ def _compare_tables(
 
 
 def _read_crawl(
-    path: Path, label: str, limits: Limits, progress: Progress, params: CrawlParameters
-) -> tuple[Table, Ledger]:
+    path: Path, label: str, limits: ResourceLimits, progress: Progress, params: CrawlParameters
+) -> tuple[Table, RowLedger]:
     if not path.is_file():
         raise UsageError(f"expected a crawl file, found no file at {path}")
     folder = limits.scratch / label
-    private = Limits(folder / "scratch", limits.threads, limits.memory)
+    private = ResourceLimits(folder / "scratch", limits.threads, limits.memory)
     private.scratch.mkdir(parents=True)
     progress.start(f"pages of {path.name}", None, "records")
     ledger = ingest_crawl(
@@ -137,7 +137,7 @@ def _read_crawl(
 
 
 def _write_documents(
-    fetches: Table[Fetches], pages: Table[Pages], folder: Path, limits: Limits
+    fetches: Table[Fetches], pages: Table[Pages], folder: Path, limits: ResourceLimits
 ) -> Table:
     """Write the pages of a crawl as a document table, sorted by id, with text fingerprints.
 
@@ -151,8 +151,8 @@ def _write_documents(
     )
     for number, rows in enumerate(chain([_replace_texts_by_fingerprints(NO_PAGES)], fingerprinted)):
         rows.write_parquet(fingerprints / f"{number:06d}.parquet", compression="lz4")
-    with limits.connect() as connection, TableWriter(target, Documents) as writer:
-        fetches.view(connection, "fetches")
+    with limits.connect_to_duckdb() as connection, TableWriter(target, Documents) as writer:
+        fetches.create_view(connection, "fetches")
         parquet.open_relation(connection, *parquet.list_files(fingerprints)).create_view("pages")
         for rows in read_pages_in_key_order(connection, limits.memory):
             writer.append(pl.concat([no_documents, rows], how="diagonal_relaxed"))
@@ -168,7 +168,7 @@ def _replace_texts_by_fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
     return drop_texts(fingerprint_pages(pages).pages)
 
 
-def _summarize_ledger(ledger: Ledger) -> dict[str, Any]:
+def _summarize_ledger(ledger: RowLedger) -> dict[str, Any]:
     return {
         "records": ledger.rows_in,
         "pages": ledger.rows_out,

@@ -25,8 +25,8 @@ from builder.drift.series import SnapshotSeries, Tables
 from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, join_word_counts
 from builder.io.tables import create_union_view
 from builder.parameters import ChangeParameters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import All, Collection, Pairs
 from builder.runtime.scope import Scope
@@ -63,10 +63,10 @@ def measure_drift(
     documents_map: Collection[DocumentsMap],
     queries_map: Collection[QueriesMap],
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     click_diagnostics: All[ClickDiagnostics] | None = None,
-) -> Ledger:
+) -> RowLedger:
     """Write `drift.json` and `report.html` of a collection.
 
     Args:
@@ -102,7 +102,7 @@ def measure_drift(
     (out / "drift.json").write_text(to_json(drift), encoding="utf-8")
     (out / "report.html").write_text(render_report(drift), encoding="utf-8")
     tables = series.table_count + len(click_diagnostics or ())
-    ledger = Ledger("tables", rows_in=tables, rows_out=tables)
+    ledger = RowLedger("tables", rows_in=tables, rows_out=tables)
     with RejectWriter(out, "drift", ledger):
         return ledger
 
@@ -110,7 +110,7 @@ def measure_drift(
 def measure_all_snapshots(
     series: SnapshotSeries,
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     click_diagnostics: Tables,
 ) -> dict[str, Any]:
@@ -122,14 +122,14 @@ def measure_all_snapshots(
 def measure_without_clicks(
     series: SnapshotSeries,
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
 ) -> dict[str, Any]:
     """Return the content of `drift.json` without the statistics of click models."""
     names = series.names
-    with limits.connect(share=0.5) as connection:
-        series.documents_map.view(connection, "documents_map")
-        series.queries_map.view(connection, "queries_map")
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
+        series.documents_map.create_view(connection, "documents_map")
+        series.queries_map.create_view(connection, "queries_map")
         create_all_snapshots_view(
             connection, "all_queries", series.queries, "query_id, text, topics, impressions"
         )

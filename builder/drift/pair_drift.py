@@ -20,10 +20,10 @@ from builder.drift import queries as query_drift
 from builder.drift.checks import SnapshotParameters, check_snapshot_pair, store_recorded_parameters
 from builder.io.tables import Table, write_frame
 from builder.parameters import StageParameters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
-from builder.runtime.references import From, FromName, Same, Setting, To, ToName
+from builder.runtime.references import From, FromName, Same, SettingReference, To, ToName
 from builder.runtime.scope import Scope, split_pair_key
 from builder.runtime.stage import stage
 from schemas import (
@@ -63,7 +63,9 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
     }
 
 
-RecordedParameters = Annotated[Mapping[str, SnapshotParameters], Setting(_recorded_parameters)]
+RecordedParameters = Annotated[
+    Mapping[str, SnapshotParameters], SettingReference(_recorded_parameters)
+]
 
 
 @stage("pair_drift", version="14", scope=Scope.PAIR, writes=(PairDrift,))
@@ -81,7 +83,7 @@ def measure_pair(
     qrel_changes: Same[QrelChanges],
     from_snapshot: FromName,
     to_snapshot: ToName,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,  # noqa: ARG001 - every stage is given one
     coverage_from: From[Coverage] | None = None,
     coverage_to: To[Coverage] | None = None,
@@ -92,7 +94,7 @@ def measure_pair(
     click_diagnostics_from: From[ClickDiagnostics] | None = None,
     click_diagnostics_to: To[ClickDiagnostics] | None = None,
     recorded: RecordedParameters | None = None,
-) -> Ledger:
+) -> RowLedger:
     """Write the table `pair_drift` for two consecutive snapshots.
 
     Args:
@@ -145,9 +147,9 @@ def measure_pair(
         "click_diagnostics_to": click_diagnostics_to,
     }
     pair = (from_snapshot, to_snapshot)
-    with limits.connect(share=0.5) as connection:
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         for name, table in views.items():
-            table.view(connection, name)
+            table.create_view(connection, name)
         create_optional_views(connection, optional)
         for side, name in zip(("from", "to"), pair, strict=True):
             store_recorded_parameters(connection, side, (recorded or {}).get(name))
@@ -164,7 +166,7 @@ def measure_pair(
     frame = pl.DataFrame(rows, schema=PairDrift.dtypes())
     write_frame(frame, out / "pair_drift.parquet", PairDrift)
     read = len(views) + sum(table is not None for table in optional.values())
-    ledger = Ledger("tables", rows_in=read, rows_out=read)
+    ledger = RowLedger("tables", rows_in=read, rows_out=read)
     with RejectWriter(out, "pair_drift", ledger):
         return ledger
 
@@ -183,7 +185,7 @@ def create_optional_views(
             name = f"{kind}_{side}"
             table = tables.get(name)
             if table is not None and table.paths:
-                table.view(connection, name)
+                table.create_view(connection, name)
             else:
                 nothing = pl.DataFrame(schema=schema.dtypes()).to_arrow()
                 connection.from_arrow(nothing).create_view(name)

@@ -14,7 +14,7 @@ from builder.drift.pair_drift import OPTIONAL_TABLES, measure_pair
 from builder.drift.words import count_lost_words, count_snapshot_words
 from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, DocumentParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from schemas import TABLES, Documents, Pages, Queries, ShownDocuments
 
@@ -50,9 +50,9 @@ class SnapshotSeries:
 
     def create_snapshot_views(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Create the views `documents`, `queries` and `qrels` of one snapshot."""
-        self.documents[name].view(connection, "documents")
-        self.queries[name].view(connection, "queries")
-        self.qrels[name].view(connection, "qrels")
+        self.documents[name].create_view(connection, "documents")
+        self.queries[name].create_view(connection, "queries")
+        self.qrels[name].create_view(connection, "qrels")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def compare_snapshots(
     out: Path,
     main_tables: Mapping[str, Tables],
     params: ChangeParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     optional: OptionalInputs | None = None,
 ) -> tuple[SnapshotSeries, dict[str, dict[Pair, Table]]]:
@@ -155,7 +155,7 @@ class _StageRunner:
 
     main_tables: Mapping[str, Tables]
     params: ChangeParameters
-    limits: Limits
+    limits: ResourceLimits
     progress: Progress
     optional: OptionalInputs
 

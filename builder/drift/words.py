@@ -19,8 +19,8 @@ from builder.documents.tokens import chunk_tokens_expr, document_chunks
 from builder.io import parquet
 from builder.io.tables import Table, create_union_view, write_query_result
 from builder.runtime.executors import ordered_map
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Before, Same, To, Until
 from builder.runtime.scope import Scope
@@ -46,9 +46,9 @@ def count_snapshot_words(
     *,
     documents: Same[Documents],
     earlier: Before[Documents],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """Stage: count the words in the documents of a snapshot.
 
     Args:
@@ -61,9 +61,9 @@ def count_snapshot_words(
     Returns:
         The ledger, which counts documents; none is rejected.
     """
-    ledger = Ledger("documents")
+    ledger = RowLedger("documents")
     core = limits.scratch / "core.parquet"
-    with limits.connect(share=0.5) as connection:
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         _write_common_ids(connection, (documents, *earlier), None, core)
         rows = _track_batches(read_row_groups(documents), ledger, progress)
         target = out / "word_counts.parquet"
@@ -78,9 +78,9 @@ def count_lost_words(
     *,
     earlier: Until[Documents],
     documents_to: To[Documents],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """Stage: count the words of the documents that leave the core in a snapshot.
 
     The core consists of the documents in all snapshots so far. A document leaves it in the first
@@ -96,9 +96,9 @@ def count_lost_words(
     Returns:
         The ledger, which counts the document versions that leave the core; none is rejected.
     """
-    ledger = Ledger("documents")
+    ledger = RowLedger("documents")
     lost = limits.scratch / "lost.parquet"
-    with limits.connect(share=0.5) as connection:
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
         _write_common_ids(connection, tuple(earlier.values()), documents_to, lost)
         parts: list[duckdb.DuckDBPyRelation] = []
         for index, documents in enumerate(earlier.values()):
@@ -196,7 +196,7 @@ def read_row_groups(
 
 
 def _track_batches(
-    batches: Iterable[pl.DataFrame], ledger: Ledger, progress: Progress
+    batches: Iterable[pl.DataFrame], ledger: RowLedger, progress: Progress
 ) -> Iterator[pl.DataFrame]:
     """Yield the batches unchanged; count their rows in the ledger and on the progress bar."""
     for rows in batches:

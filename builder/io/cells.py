@@ -1,8 +1,7 @@
 """Raises the field size limit of the `csv` module, so that fields of any length can be read.
 
-The limit applies to the whole process: a reader that set its own limit would change it for all
-other readers. Therefore, all readers use the maximum, and limit the length of lines or files
-instead.
+The limit is process-wide: a reader that set its own limit would change it for all other readers.
+Therefore, all readers use the maximum, and limit the length of lines or files instead.
 """
 
 import csv
@@ -12,5 +11,5 @@ MAX_CELL_CHARS = 2**31 - 1
 
 
 def raise_csv_field_size_limit() -> None:
-    """Raise the field size limit of the `csv` module to its maximum, for the whole process."""
+    """Raise the field size limit of the `csv` module to its maximum, process-wide."""
     csv.field_size_limit(MAX_CELL_CHARS)

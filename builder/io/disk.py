@@ -34,9 +34,7 @@ DISK_MESSAGES = {
     "Disk quota exceeded": True,
     "Read-only file system": False,
 }
-"""Maps parts of library error messages to True if they mean a full disk, False if a read-only disk.
-"""
-
+"""True if a library error with the given text means a full disk, False if a read-only disk."""
 
 MIN_FREE_BYTES = 2**16
 """Number of free bytes below which every library error is attributed to a full disk. Polars, for
@@ -146,7 +144,7 @@ def _classify_disk_error(error: BaseException) -> bool | None:
 
 
 def _path_of_error(error: BaseException) -> str | None:
-    """Return the path that an OSError names; None if it names none, or for any other error."""
+    """Return the path of an OSError; None if the error has no path or is not an OSError."""
     return str(error.filename) if isinstance(error, OSError) and error.filename else None
 
 

@@ -31,10 +31,12 @@ _numbers = count()
 
 
 @contextmanager
-def pooled_connection(
+def pooled_duckdb_connection(
     settings: Mapping[str, str], spill_folder: Path
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Context manager that yields a connection to an empty in-memory database of a pooled instance.
+    """Yield a connection to an empty in-memory database in a DuckDB instance from the pool.
+
+    This is a context manager; the database is dropped on exit.
 
     Args:
         settings: DuckDB settings, such as `threads` and `memory_limit`.

@@ -11,7 +11,7 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 ZSTD_START = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 """Matches the first bytes of a zstd file, which is a compressed or a skippable frame."""
 ARCHIVE_NAME = re.compile(r"(?i)\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$")
-"""Name of an archive, which must be unpacked first."""
+"""Matches the file name of an archive, which must be unpacked first."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 REPACK = "decompress it, or compress it with gzip or zstd"
 UNPACK = "extract it and list its files"
@@ -33,15 +33,15 @@ UNSUPPORTED = (
 
 
 def check_file_type(first_bytes: bytes, file: Path | str) -> None:
-    """Check that the first bytes of a file show neither UTF-16 text nor an unsupported type.
+    """Raise an error if the first bytes of a file show UTF-16 text or an unsupported file type.
 
     Args:
         first_bytes: First bytes of the file.
         file: Path or name of the file, for the message.
 
     Raises:
-        FormatError: the type is not supported; the message names it and says how to convert the
-            file.
+        FormatError: the file type is not supported; the message names the type and says how to
+            convert the file.
     """
     if first_bytes.startswith(UTF16):
         raise FormatError(

@@ -20,15 +20,15 @@ from builder.errors import FormatError, UsageError
 MAGIC = b"PAR1"
 """First and last bytes of a Parquet file."""
 MAX_ROWS = 2**22
-"""Number of rows that an untrusted file may always have, even with fewer bytes than rows."""
+"""Maximum number of rows of an untrusted file if it has more rows than bytes."""
 GLOB_ESCAPES = str.maketrans({sign: f"[{sign}]" for sign in "[*?"})
 
 
 def open_file(path: Path) -> pq.ParquetFile:
     """Open a Parquet file to read its row groups or batches one after another.
 
-    Pre-buffering is disabled: with it, Arrow keeps the bytes of every row group that was read until
-    the file is closed, so that memory use grows with the file.
+    Pre-buffering is disabled, because Arrow would then keep all row groups read so far in memory
+    until the file is closed.
 
     Raises:
         OSError: the file does not exist.
@@ -38,7 +38,7 @@ def open_file(path: Path) -> pq.ParquetFile:
 
 
 def ends_with_magic(path: Path) -> bool:
-    """Whether a file ends with the magic number of Parquet, which a truncated file lacks."""
+    """Return whether a file ends with the Parquet magic number; a truncated file does not."""
     with path.open("rb") as file:
         size = file.seek(0, SEEK_END)
         file.seek(max(0, size - len(MAGIC)))
@@ -117,7 +117,7 @@ def read_columns(
 
     Raises:
         UsageError: the file does not exist.
-        FormatError: the file is not Parquet, a column is missing, or values cannot be cast.
+        FormatError: the file is not Parquet, a column is missing, or a value cannot be cast.
     """
     with _reraise_as_user_errors(path, f"{description} with {', '.join(dtypes)}"):
         frame = read_with_row_limit(path, list(dtypes))
@@ -151,12 +151,12 @@ def list_files(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def _reraise_as_user_errors(path: Path, expected: str) -> Iterator[None]:
+def _reraise_as_user_errors(path: Path, expected_content: str) -> Iterator[None]:
     """Context manager that raises UsageError if a file is missing, FormatError if it is unreadable.
 
     Args:
         path: Parquet file that is read.
-        expected: Description of the expected content, for error messages.
+        expected_content: Description of the expected content, for error messages.
     """
     if not path.is_file():
         raise UsageError(f"{path}: expected a Parquet file, found none")
@@ -164,4 +164,4 @@ def _reraise_as_user_errors(path: Path, expected: str) -> Iterator[None]:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
         message = str(error).partition("\n")[0]
-        raise FormatError(f"expected {expected}: {message}", path) from error
+        raise FormatError(f"expected {expected_content}: {message}", path) from error

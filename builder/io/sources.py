@@ -12,8 +12,8 @@ class Source:
 
     Args:
         path: Path of the file or folder.
-        name: Name in rejects and messages: the path as written in the definition, in which bytes
-            that are not UTF-8 are escaped.
+        name: Name in rejects and messages: the path as written in the definition, with non-UTF-8
+            bytes escaped.
     """
 
     path: Path

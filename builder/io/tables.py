@@ -48,7 +48,7 @@ class Table(Generic[SchemaType]):
         """Return the table as a DuckDB relation."""
         return parquet.open_relation(connection, *self.paths)
 
-    def view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    def create_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Create a DuckDB view of the table with the given name."""
         self.relation(connection).create_view(name)
 
@@ -92,7 +92,7 @@ def arrow_schema(schema: type[TableSchema]) -> pa.Schema:
 
 
 def to_plain_arrow_type(data_type: pa.DataType) -> pa.DataType:
-    """Replace large, view and dictionary types by plain ones; return other types unchanged."""
+    """Return the plain type for a large, view or dictionary type; return other types unchanged."""
     if pa.types.is_dictionary(data_type):
         return to_plain_arrow_type(data_type.value_type)
     if pa.types.is_large_string(data_type) or pa.types.is_string_view(data_type):
@@ -113,7 +113,7 @@ class TableWriter:
         rows_per_group: Maximum number of rows per row group.
         bytes_per_group: Maximum number of bytes of strings per row group.
         compression: Codec, a key of `COMPRESSION`.
-        use_dictionary: Whether to use dictionary encoding, which does not help columns of hashes.
+        use_dictionary: Whether to use dictionary encoding; disable it for columns of hashes.
 
     Attributes:
         rows: Number of rows written.

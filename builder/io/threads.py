@@ -1,4 +1,4 @@
-"""Thread helpers: ordered parallel map, prefetching, and a background thread for functions."""
+"""Thread helpers: ordered parallel map, prefetching, and a thread for background calls."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +23,7 @@ class BackgroundThread:
     def start(self, function: Callable[[], None]) -> None:
         """Wait for the previous function, then start a function in the background.
 
-        An exception that the previous function raised is raised again.
+        If the previous function raised an exception, the exception is re-raised.
         """
         self.wait()
         self._running = self._pool.submit(function)

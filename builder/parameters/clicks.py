@@ -46,8 +46,8 @@ class ClickParameters(Section):
     )
     no_click: Literal["all_examined", "skip"] = Field(
         default="all_examined",
-        description="Treatment of impressions without clicks. all_examined: every rank counts as "
-        "examined; skip: the impression is ignored",
+        description="Treatment of impressions without clicks. all_examined: every result is "
+        "treated as examined; skip: the impression is ignored",
     )
     last: Literal["rank", "time"] = Field(
         default="rank",
@@ -62,7 +62,7 @@ class ClickParameters(Section):
     pages: Literal["separate", "joined"] = Field(
         default="separate",
         description="Treatment of the second and later result pages of a search. separate: each "
-        "is a result list of its own; joined: the next impression of the same user and query "
+        "page is a separate result list; joined: the next impression of the same user and query "
         "with other results continues the list",
     )
     prior: Literal["empirical_bayes", "beta"] = Field(
@@ -85,11 +85,11 @@ class ClickParameters(Section):
 
     @field_validator("model")
     @classmethod
-    def _validate_click_model(cls, value: str) -> str:
+    def _validate_click_model(cls, model: str) -> str:
         """Reject a name that is neither a built-in click model nor an installed plug-in."""
-        if value not in CLICK_MODELS and value not in (plugins := find_plugins("click_models")):
-            raise ValueError(f"unknown click model; {suggest(value, (*CLICK_MODELS, *plugins))}")
-        return value
+        if model not in CLICK_MODELS and model not in (plugins := find_plugins("click_models")):
+            raise ValueError(f"unknown click model; {suggest(model, (*CLICK_MODELS, *plugins))}")
+        return model
 
     @model_validator(mode="after")
     def _validate_votes_and_pages(self) -> "ClickParameters":
@@ -117,9 +117,9 @@ class QrelParameters(Section):
     )
     policy: Literal["fixed", "target_shares", "credible"] = Field(
         default="fixed",
-        description="How scores become grades. fixed: by `cuts`; target_shares: by the cuts that "
-        "yield `shares` on the first snapshot, which later snapshots reuse; credible: by `cuts`, "
-        "but grade 2 needs a posterior probability of at least `credibility`",
+        description="Mapping of scores to grades. fixed: by `cuts`; target_shares: by the cuts "
+        "that yield `shares` on the first snapshot, which later snapshots reuse; credible: by "
+        "`cuts`, but grade 2 needs a posterior probability of at least `credibility`",
     )
     cuts: tuple[float, float] = Field(
         default=(0.15, 0.4), description="Minimum scores of grade 1 and of grade 2"
@@ -162,7 +162,7 @@ class QrelParameters(Section):
         if not 0 < self.cuts[0] < self.cuts[1] <= 1:
             found = ", ".join(map(str, self.cuts))
             raise ValueError(
-                "expected cuts in ascending order that differ, are above 0 and are at most 1, "
+                "expected two cuts in strictly ascending order, above 0 and at most 1, "
                 f"found {found}"
             )
         if not isinstance(self.shares, str) and not (
@@ -173,7 +173,7 @@ class QrelParameters(Section):
 
 
 def validate_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
-    """Raise a ValueError if the click model lacks the estimates that the grading settings need."""
+    """Raise a ValueError if the click model does not estimate what the grading settings require."""
     if clicks.model in NO_ATTRACTIVENESS:
         raise ValueError(
             f"clicks.model = {clicks.model!r} has no estimates per document and cannot be used for "

@@ -51,8 +51,8 @@ class CrawlParameters(RawDataParameters):
     )
     undated: Literal["reject", "start"] = Field(
         default="reject",
-        description="Treatment of pages without a time. reject: reject them; start: date them at "
-        "the start of the snapshot",
+        description="Treatment of pages without a time. reject: reject them; start: set their time "
+        "to the start of the snapshot",
     )
     text_format: Literal["plain", "html"] = Field(
         default="plain",
@@ -130,7 +130,7 @@ class ChangeParameters(Section):
         "coefficient is at least this",
     )
     moved_tokens: Positive = Field(
-        default=20, description="Minimum number of words of a page that can count as moved"
+        default=20, description="Minimum number of words of a page to be detected as moved"
     )
 
     @model_validator(mode="after")

@@ -81,8 +81,8 @@ class LogParameters(RawDataParameters):
     format: str = Field(
         default="auto",
         description="File format: jsonl, parquet, csv, tsv, yandex, yandex-2014, sogou, pyclick, "
-        "or the name of a plug-in. auto: detected from the first bytes of each file; cannot "
-        "detect sogou, pyclick and plug-ins",
+        "or the name of a plug-in. auto: detected from the first bytes of each file, "
+        "except for sogou, pyclick and plug-ins",
     )
     fields: LogFields = LogFields()
     click_form: Literal["ranks", "ids", "flags", "rows"] = Field(
@@ -98,9 +98,9 @@ class LogParameters(RawDataParameters):
     )
     undated: Literal["reject", "start"] = Field(
         default="reject",
-        description="Treatment of impressions without a time. reject: reject them; start: date "
-        "them at the start of the snapshot, and do not apply `repeats` and `bot_rate`, which "
-        "need times",
+        description="Treatment of impressions without a time. reject: reject them; start: set "
+        "their time to the start of the snapshot, and do not apply `repeats` and `bot_rate`, which "
+        "need actual times",
     )
     empty: Literal["refuse", "allow"] = Field(
         default="refuse",
@@ -162,13 +162,13 @@ class LogParameters(RawDataParameters):
 
     @field_validator("encoding")
     @classmethod
-    def _validate_encoding(cls, value: str) -> str:
+    def _validate_encoding(cls, encoding: str) -> str:
         """Reject encodings that do not extend ASCII, since lines are split before decoding."""
-        if value == "auto":
-            return value
+        if encoding == "auto":
+            return encoding
         try:
-            if extends_ascii(value):
-                return value
+            if extends_ascii(encoding):
+                return encoding
         except LookupError:
             raise ValueError(
                 "no such text encoding; expected auto, utf-8, windows-1252, gb18030 or similar"
@@ -179,11 +179,11 @@ class LogParameters(RawDataParameters):
 
     @field_validator("format")
     @classmethod
-    def _validate_log_format(cls, value: str) -> str:
+    def _validate_log_format(cls, log_format: str) -> str:
         """Reject a name that is neither a built-in log format nor an installed plug-in."""
-        if value not in (*LOG_FORMATS, *LOG_READERS):
+        if log_format not in (*LOG_FORMATS, *LOG_READERS):
             plugins = find_plugins("log_readers")
-            if value not in plugins:
+            if log_format not in plugins:
                 formats = (*LOG_FORMATS, *LOG_READERS, *plugins)
-                raise ValueError(f"no such format; {suggest(value, formats)}")
-        return value
+                raise ValueError(f"no such format; {suggest(log_format, formats)}")
+        return log_format

@@ -19,7 +19,7 @@ class SelectionParameters(Section):
     min_users: Positive = Field(
         default=5,
         description="Minimum number of distinct users of a query (the k of k-anonymity). The "
-        "spelling in which it is published needs as many users",
+        "published spelling must also have this many users",
     )
     min_impressions: Positive = Field(
         default=5, description="Minimum number of impressions of a query"
@@ -131,8 +131,8 @@ class VariantParameters(Section):
     merge: Literal["clicks", "labels", "none"] = Field(
         default="clicks",
         description="How a variant set is published. clicks: as one query, with the clicks of "
-        "all; labels: as one query, with the grades of all, merged as in LongEval (1 and 2 give "
-        "1; 0 and a higher grade drop the pair); none: every query separately",
+        "all members; labels: as one query, with the grades of all members, merged as in LongEval "
+        "(1 and 2 give 1; 0 and a higher grade drop the pair); none: every query separately",
     )
 
 

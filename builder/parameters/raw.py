@@ -31,25 +31,25 @@ class RawDataParameters(TimeParameters):
 
     @field_validator("scheme", mode="before")
     @classmethod
-    def _convert_none_string(cls, value: object) -> object:
+    def _convert_none_string(cls, scheme: object) -> object:
         """Convert the string `none` to None, because TOML has no null value."""
-        return None if value == "none" else value
+        return None if scheme == "none" else scheme
 
     @field_validator("address")
     @classmethod
-    def _validate_address(cls, value: str | None) -> str | None:
+    def _validate_address(cls, address: str | None) -> str | None:
         """Reject URL templates in which ids that differ only in case produce the same URL.
 
         Hosts are case-insensitive and fragments are ignored, so neither may contain the id.
         """
-        if value is None:
-            return value
-        if value.count(ID_PLACEHOLDER) != 1:
+        if address is None:
+            return address
+        if address.count(ID_PLACEHOLDER) != 1:
             raise ValueError("expected a URL that contains the placeholder {id} once")
         try:
-            keys = {url_key(value.replace(ID_PLACEHOLDER, example)) for example in ("a", "A")}
+            keys = {url_key(address.replace(ID_PLACEHOLDER, example)) for example in ("a", "A")}
         except ValueError:
             keys = set()
         if len(keys) < 2:
             raise ValueError("expected an http or https URL with {id} in its path or query")
-        return value
+        return address

@@ -1,4 +1,4 @@
-"""Base class of the sections of a workflow definition, and number types of their fields."""
+"""Base class for a section of a workflow definition, and numeric types for its fields."""
 
 from typing import Annotated, ClassVar, Self
 
@@ -20,7 +20,7 @@ class Section(BaseModel):
     """Keys that may be overridden for a single snapshot."""
 
     def with_overrides(self, overrides: Self) -> Self:
-        """Return a copy in which the values set explicitly in `overrides` replace the old ones."""
+        """Return a copy of the section, updated with the values set explicitly in `overrides`."""
         update = {}
         for name in overrides.model_fields_set:
             old, new = getattr(self, name), getattr(overrides, name)

@@ -30,21 +30,22 @@ class TimeParameters(Section):
 
     @field_validator("time_format")
     @classmethod
-    def _validate_time_format(cls, value: str | None) -> str | None:
+    def _validate_time_format(cls, time_format: str | None) -> str | None:
         """Reject a time format that cannot parse its own output."""
         try:
-            if value is not None:
-                datetime.strptime(SAMPLE_TIME.strftime(value), value)  # noqa: DTZ007 - a trial
+            if time_format is not None:
+                text = SAMPLE_TIME.strftime(time_format)
+                datetime.strptime(text, time_format)  # noqa: DTZ007 - a trial
         except ValueError:
             raise ValueError("expected a strptime format such as %d/%m/%Y %H:%M:%S") from None
-        return value
+        return time_format
 
     @field_validator("time_zone")
     @classmethod
-    def _validate_time_zone(cls, value: str) -> str:
+    def _validate_time_zone(cls, time_zone: str) -> str:
         """Reject an unknown time zone."""
         try:
-            ZoneInfo(value)
+            ZoneInfo(time_zone)
         except (ValueError, OSError, KeyError):
             raise ValueError("expected a time zone such as Europe/Paris") from None
-        return value
+        return time_zone

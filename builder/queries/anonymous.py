@@ -17,7 +17,7 @@ from builder.io.tables import Table, write_query_result
 from builder.parameters import SelectionParameters
 from builder.queries.counting import count_candidate_users, count_queries
 from builder.queries.forms import choose_published_texts
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import Candidates
 
 FORMS_PER_RANGE = 200_000
@@ -104,7 +104,7 @@ def open_k_anonymous_queries(
     impressions: Table,
     log_queries: Table,
     params: SelectionParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     excluded_users: pl.Series | None = None,
 ) -> Iterator[AnonymousQueries]:
     """Count the queries of a log, and open a context for reading those that are k-anonymous.
@@ -119,9 +119,9 @@ def open_k_anonymous_queries(
     Raises:
         DataError: `params.anonymity` is `users`, but no impression has a user.
     """
-    with limits.connect(0.6) as connection:
-        impressions.view(connection, "impressions")
-        log_queries.view(connection, "log_queries")
+    with limits.connect_to_duckdb(0.6) as connection:
+        impressions.create_view(connection, "impressions")
+        log_queries.create_view(connection, "log_queries")
         total = None
         if excluded_users is None or excluded_users.is_empty():
             connection.execute(ALL_IMPRESSIONS)

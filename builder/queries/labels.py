@@ -15,8 +15,8 @@ import polars as pl
 
 from builder.io.tables import write_frame
 from builder.parameters import VariantParameters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Same
 from builder.runtime.stage import stage
@@ -43,9 +43,9 @@ def merge_labels(
     graded_pairs: Same[GradedPairs],
     graded_queries: Same[GradedQueries],
     params: VariantParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """Stage: merge the qrels of each variant set if `variants.merge` is `labels`.
 
     Args:
@@ -75,7 +75,7 @@ def merge_labels(
         queries = merge_queries(queries, kept)
     write_frame(queries, out / "judged_queries.parquet", JudgedQueries)
     dropped = int(merged.filter("conflict")["members"].sum())
-    ledger = Ledger("judgements", qrels.height, kept.height)
+    ledger = RowLedger("judgements", qrels.height, kept.height)
     with RejectWriter(out, "qrels", ledger) as rejects:
         rejects.add("labels_conflict", rows=dropped)
         rejects.add("label_merged", rows=qrels.height - kept.height - dropped)

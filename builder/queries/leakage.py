@@ -19,8 +19,8 @@ from builder.io.tables import write_frame
 from builder.parameters import VariantParameters
 from builder.queries.signatures import signature_expr
 from builder.queries.similarity import find_near_equal_signatures
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import All, HasFrench
 from builder.runtime.scope import Scope
@@ -93,7 +93,7 @@ class LeakageReport:
 def check_leakage(
     snapshots: Sequence[SnapshotQueries],
     threshold: float,
-    limits: Limits,
+    limits: ResourceLimits,
     has_french: bool = True,
 ) -> LeakageReport:
     """Find leaks, near-leaks and overlapping intervals in all snapshots of a collection.
@@ -107,7 +107,7 @@ def check_leakage(
     """
     test, train = evaluation_and_train_queries(snapshots, has_french)
     leaks = find_exact_leaks(test, train)
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         near = find_near_leaks(connection, test, train, threshold)
     pairs = ["query_id", "trained_id"]
     overlaps = _overlapping_intervals(snapshots)
@@ -120,10 +120,10 @@ def find_leaks(
     *,
     split_queries: All[SplitQueries],
     params: VariantParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     has_french: HasFrench = True,
-) -> Ledger:
+) -> RowLedger:
     """Stage: stop the build if queries leak into training, and write a table of near-leaks.
 
     Args:
@@ -149,7 +149,7 @@ def find_leaks(
     write_frame(report.near, out / "near_leaks.parquet", NearLeaks)
     rows = sum(snapshot.queries.height for snapshot in snapshots)
     progress.advance(rows)
-    ledger = Ledger("queries", rows, rows)
+    ledger = RowLedger("queries", rows, rows)
     with RejectWriter(out, "leakage", ledger):
         return ledger
 

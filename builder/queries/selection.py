@@ -25,8 +25,8 @@ from builder.queries.rules import (
 from builder.queries.stop_lists import read_stop_lists
 from builder.queries.unmatched import track_stop_list_entries, track_topic_names
 from builder.queries.verdicts import excluded_keys, note_unmatched_filters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Collection, FileReference, Filters, Same
 from builder.runtime.stage import stage
@@ -41,12 +41,12 @@ def select_queries(
     log_queries: Same[LogQueries],
     topics: Collection[Topics],
     params: SelectionParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     stop_lists: Annotated[Sequence[Source], FileReference(lambda w, _: w.select.stop_lists)] = (),
     verdicts: Same[Verdicts] | None = None,
     filters: Filters = (),
-) -> Ledger:
+) -> RowLedger:
     """Stage: select the candidate queries of a log.
 
     Args:
@@ -75,7 +75,7 @@ def select_queries(
     excluded_users = pl.concat(users.values()).unique() if users else None
     topic_rows = topics.scan().collect()
     lists = track_stop_list_entries(stop_list, params), track_topic_names(topic_rows, params)
-    ledger = Ledger("queries")
+    ledger = RowLedger("queries")
     with open_k_anonymous_queries(
         impressions, log_queries, params, limits, excluded_users
     ) as queries:

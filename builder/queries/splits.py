@@ -18,10 +18,10 @@ from builder.io.tables import Table, write_frame
 from builder.parameters import SplitParameters
 from builder.queries.leakage import SnapshotQueries, require_no_leaks
 from builder.queries.together import COLUMNS, assign_splits, find_queries_near_training
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
-from builder.runtime.references import HasFrench, Same, Setting, Training
+from builder.runtime.references import HasFrench, Same, SettingReference, Training
 from builder.runtime.stage import stage
 from builder.text.keys import in_sample
 from schemas import JudgedQueries, Queries, SplitQueries
@@ -33,13 +33,13 @@ def split_judged_queries(
     *,
     judged_queries: Same[JudgedQueries],
     train_queries: Training[SplitQueries],
-    is_train: Annotated[bool, Setting(lambda w, key: key in w.training_snapshots)],
-    threshold: Annotated[float, Setting(lambda w, _: w.variants.threshold)],
+    is_train: Annotated[bool, SettingReference(lambda w, key: key in w.training_snapshots)],
+    threshold: Annotated[float, SettingReference(lambda w, _: w.variants.threshold)],
     params: SplitParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     has_french: HasFrench = True,
-) -> Ledger:
+) -> RowLedger:
     """Stage: assign every judged query to a split.
 
     Args:
@@ -61,7 +61,7 @@ def split_judged_queries(
         DataError: a held-out or test query leaks into training.
     """
     queries = judged_queries.scan().collect()
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         if not is_train:
             assigned = _split_later_snapshot(
                 connection, queries, train_queries, params, threshold, has_french
@@ -79,7 +79,7 @@ def split_judged_queries(
     ]
     require_no_leaks([*train, SnapshotQueries("this snapshot", None, rows)])
     progress.start("split", rows.height, "queries")
-    ledger = Ledger("queries", rows.height, rows.height)
+    ledger = RowLedger("queries", rows.height, rows.height)
     write_frame(rows, out / "split_queries.parquet", Queries)
     with RejectWriter(out, "split", ledger):
         progress.advance(rows.height)

@@ -18,8 +18,8 @@ from builder.io import parquet
 from builder.io.sources import Source
 from builder.io.tables import write_frame
 from builder.queries.topic_cells import check_label, split_aliases, split_cells
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import FileReference
 from builder.runtime.scope import Scope
@@ -45,9 +45,9 @@ def read_topics(
     out: Path,
     *,
     source: Annotated[Source, FileReference(lambda w, _: (w.collection.topics,))],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """Stage: read the topic table.
 
     Args:
@@ -64,7 +64,7 @@ def read_topics(
             twice.
     """
     del limits
-    ledger = Ledger("lines")
+    ledger = RowLedger("lines")
     with RejectWriter(out, "topics", ledger) as rejects:
         topics, skipped = parse_topics(source)
         for line, reason in skipped.items():

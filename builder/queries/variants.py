@@ -18,10 +18,10 @@ from builder.parameters import SplitParameters, VariantParameters
 from builder.queries.manual_sets import read_manual_sets
 from builder.queries.sets import build_variant_sets
 from builder.queries.unmatched import note_unmatched_manual_sets
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Before, FileReference, HasFrench, Same, Setting
+from builder.runtime.references import Before, FileReference, HasFrench, Same, SettingReference
 from builder.runtime.stage import stage
 from schemas import Candidates, Impressions, KeptCandidates, Variants
 
@@ -47,12 +47,12 @@ def find_variants(
     impressions: Same[Impressions],
     earlier: Before[Variants],
     params: VariantParameters,
-    split: Annotated[SplitParameters, Setting(lambda w, _: w.split)],
-    limits: Limits,
+    split: Annotated[SplitParameters, SettingReference(lambda w, _: w.split)],
+    limits: ResourceLimits,
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.variants.files)] = (),
     has_french: HasFrench = True,
-) -> Ledger:
+) -> RowLedger:
     """Stage: find the variant sets of a snapshot, and merge the counts of their members.
 
     Args:
@@ -77,9 +77,9 @@ def find_variants(
         FormatError: a file of manually defined sets is malformed.
     """
     rows = candidates.scan().collect()
-    ledger = Ledger("queries", rows.height)
+    ledger = RowLedger("queries", rows.height)
     progress.start("variants", rows.height, "queries")
-    with limits.connect(0.5) as connection:
+    with limits.connect_to_duckdb(0.5) as connection:
         if params.sets == "off":
             sets = create_singleton_sets(rows)
         else:
@@ -91,7 +91,7 @@ def find_variants(
             ledger.notes.extend(note_unmatched_manual_sets(manual_sets, rows["text"]))
         if params.merge != "clicks":
             sets = sets.with_columns(representative="query")
-        impressions.view(connection, "log")
+        impressions.create_view(connection, "log")
         kept = merge_variant_counts(rows, sets, _count_set_users(connection, sets))
     write_frame(sets, out / "variants.parquet", Variants)
     write_frame(kept, out / "kept_candidates.parquet", Candidates)

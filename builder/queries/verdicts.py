@@ -19,10 +19,10 @@ from builder.plugins import plugin_packages
 from builder.queries.anonymous import open_k_anonymous_queries
 from builder.queries.plugins import VerdictPlugin, load_plugins, run_plugin
 from builder.queries.verdict_files import read_verdicts
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
-from builder.runtime.references import FileReference, Same, Setting
+from builder.runtime.references import FileReference, Same, SettingReference
 from builder.runtime.stage import stage
 from schemas import Impressions, LogQueries, LogUrls, Verdicts
 
@@ -57,11 +57,11 @@ def collect_verdicts(
     log_queries: Same[LogQueries],
     log_urls: Same[LogUrls],
     params: VerdictFilterParameters,
-    select: Annotated[SelectionParameters, Setting(lambda w, _: w.select)],
-    limits: Limits,
+    select: Annotated[SelectionParameters, SettingReference(lambda w, _: w.select)],
+    limits: ResourceLimits,
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.verdicts.files)] = (),
-) -> Ledger:
+) -> RowLedger:
     """Stage: collect verdicts on the queries, users and URLs of a log, from files and plug-ins.
 
     Args:
@@ -95,7 +95,7 @@ def collect_verdicts(
         frames += [run_plugin(plugin, frame) for frame in subjects]
     verdicts = pl.concat(frames)
     write_frame(verdicts, out / "verdicts.parquet", Verdicts)
-    ledger = Ledger("verdicts", verdicts.height + listed.height - applied, verdicts.height)
+    ledger = RowLedger("verdicts", verdicts.height + listed.height - applied, verdicts.height)
     with RejectWriter(out, "verdicts", ledger) as rejects:
         rejects.add("not_in_this_log", rows=listed.height - applied)
     progress.advance(listed.height)
@@ -184,12 +184,16 @@ def verdict_coverage(verdicts: Mapping[str, Table]) -> pl.DataFrame:
 
 
 def _select_verdicts_in_log(
-    verdicts: pl.DataFrame, impressions: Table, log_queries: Table, log_urls: Table, limits: Limits
+    verdicts: pl.DataFrame,
+    impressions: Table,
+    log_queries: Table,
+    log_urls: Table,
+    limits: ResourceLimits,
 ) -> pl.DataFrame:
     """Return the verdicts on queries, users and documents that occur in the log."""
     if verdicts.is_empty():
         return verdicts
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         _create_views(connection, impressions, log_queries, log_urls)
         connection.register("listed", verdicts.to_arrow())
         relevant: pl.DataFrame = connection.sql(IN_SNAPSHOT).pl()
@@ -200,9 +204,9 @@ def _create_views(
     connection: duckdb.DuckDBPyConnection, impressions: Table, log_queries: Table, log_urls: Table
 ) -> None:
     """Create the views `impressions`, `log_queries` and `log_urls`."""
-    impressions.view(connection, "impressions")
-    log_queries.view(connection, "log_queries")
-    log_urls.view(connection, "log_urls")
+    impressions.create_view(connection, "impressions")
+    log_queries.create_view(connection, "log_queries")
+    log_urls.create_view(connection, "log_urls")
 
 
 def _read_subjects(
@@ -211,7 +215,7 @@ def _read_subjects(
     log_queries: Table,
     log_urls: Table,
     select: SelectionParameters,
-    limits: Limits,
+    limits: ResourceLimits,
 ) -> Iterator[pl.DataFrame]:
     """Yield batches of the queries, users or documents that a plug-in labels."""
     if plugin.kind == "query":
@@ -220,7 +224,7 @@ def _read_subjects(
                 harmless = frame.filter(pl.col("personal").is_null())
                 yield harmless.select(pl.col("query").alias("key"), "text", "impressions", "clicks")
         return
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         _create_views(connection, impressions, log_queries, log_urls)
         result = connection.sql(USERS if plugin.kind == "user" else DOCUMENTS)
         for batch in result.to_arrow_reader(SUBJECTS_PER_CALL):

@@ -1,7 +1,7 @@
 """Content hash of a table, independent of row order and of the engine that wrote the file."""
 
 from builder.io.tables import Table
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 _CONTENT = """
 WITH encoded AS (SELECT md5(to_json(t)::VARCHAR) AS digest FROM content AS t)
@@ -14,17 +14,17 @@ FROM encoded
 """
 
 
-def content_hash(table: Table, limits: Limits) -> str:
+def content_hash(table: Table, limits: ResourceLimits) -> str:
     """Return a hash of a table's rows that does not depend on their order.
 
     The MD5 digest of each row in JSON is split into four 32-bit words, and each word is summed over
-    all rows, so that duplicates count.
+    all rows, so that the hash also depends on the number of duplicates.
 
     Returns:
         The number of rows and the hash: `<rows>-<32 hexadecimal digits>`.
     """
-    with limits.connect() as connection:
-        table.view(connection, "content")
+    with limits.connect_to_duckdb() as connection:
+        table.create_view(connection, "content")
         row = connection.execute(_CONTENT).fetchall()[0]
     words = [int(word) % 2**32 for word in row[1:]]
     return f"{row[0]}-" + "".join(f"{word:08x}" for word in words)

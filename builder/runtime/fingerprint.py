@@ -2,8 +2,8 @@
 
 A step is a stage applied to a snapshot, a pair of snapshots or the collection. Its identity
 consists of its stage and version, the schemas of its outputs, its parameters, its settings and the
-hashes of its inputs. Runs with equal identities write equal bytes. If the identity of a step is not
-that of its last run, the differences are the reasons why the step runs again.
+hashes of its inputs. Runs with equal identities write equal bytes. If the identity differs from
+that of the last run, the step runs again, and the differences are reported as the reasons.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ from builder.runtime.store import Store
 
 Identity = dict[str, Any]
 MAX_VALUE_LENGTH = 60
-"""Maximum number of characters of a value quoted in the reason for a rebuild."""
+"""Maximum number of characters of a value quoted in a reason."""
 CONTEXT_NAMES = {"recorded": "parameters of"}
-"""How settings of a stage are named in reasons, if not by the name of the argument."""
+"""Names of settings in the reasons, by argument name; other settings keep the argument name."""
 
 
 def step_identity(
@@ -59,7 +59,10 @@ def step_identity(
         "contracts": {name: schema.signature() for name, schema in stage.output_schemas.items()},
         "parameters": stage_parameters(stage, workflow, key),
         "context": {
-            **{name: _to_json(s(workflow, key)) for name, s in stage.signature.settings.items()},
+            **{
+                name: _to_json_types(s(workflow, key))
+                for name, s in stage.signature.settings.items()
+            },
             **{f"plug-in {name}": origin for name, origin in stage.plugins(workflow).items()},
         },
         "inputs": inputs,
@@ -100,25 +103,28 @@ def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
     reasons = []
     if before["version"] != now["version"]:
         reasons.append(f"stage version {before['version']} -> {now['version']}")
-    reasons += _value_changes("", before["parameters"], now["parameters"], ".")
-    reasons += _value_changes(
-        "", _rename_code_settings(before["context"]), _rename_code_settings(now["context"]), " "
+    reasons += _describe_value_changes("", before["parameters"], now["parameters"], ".")
+    reasons += _describe_value_changes(
+        "",
+        _use_readable_setting_names(before["context"]),
+        _use_readable_setting_names(now["context"]),
+        " ",
     )
     reasons += [
         f"schema of {name} changed"
         for name, signature in now["contracts"].items()
         if before["contracts"].get(name) != signature
     ]
-    reasons += _input_changes(before["inputs"], now["inputs"])
+    reasons += _describe_input_changes(before["inputs"], now["inputs"])
     return tuple(reasons)
 
 
-def _rename_code_settings(context: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace names of settings that only make sense in the code."""
+def _use_readable_setting_names(context: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace the argument names in `CONTEXT_NAMES` with names that users understand."""
     return {CONTEXT_NAMES.get(name, name): value for name, value in context.items()}
 
 
-def _value_changes(
+def _describe_value_changes(
     prefix: str, before: Mapping[str, Any], now: Mapping[str, Any], separator: str
 ) -> list[str]:
     reasons = []
@@ -126,22 +132,22 @@ def _value_changes(
         old, new = before.get(name, "absent"), now.get(name, "absent")
         if isinstance(old, Mapping) and isinstance(new, Mapping):
             inner = f"{prefix}{name}{'.' if '.' in name else separator}"
-            reasons += _value_changes(inner, old, new, separator)
+            reasons += _describe_value_changes(inner, old, new, separator)
         elif isinstance(new, Mapping) and name not in before:
             reasons.append(f"{prefix}{name} added")
         elif isinstance(old, Mapping) and name not in now:
             reasons.append(f"{prefix}{name} removed")
         elif old != new:
-            reasons.append(f"{prefix}{name} {_shorten(old)} -> {_shorten(new)}")
+            reasons.append(f"{prefix}{name} {_format_value(old)} -> {_format_value(new)}")
     return reasons
 
 
-def _shorten(value: Any) -> str:
+def _format_value(value: Any) -> str:
     text = "not set" if value is None else str(value)
     return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 3]}..."
 
 
-def _input_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _describe_input_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     reasons = []
     for argument in sorted({*before, *now}):
         old, new = before.get(argument, {}), now.get(argument, {})
@@ -154,10 +160,10 @@ def _input_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
     return reasons
 
 
-def _to_json(value: Any) -> Any:
-    """Convert Pydantic models, data classes and tuples to dicts and lists, as JSON needs them."""
+def _to_json_types(value: Any) -> Any:
+    """Convert Pydantic models, data classes and tuples to dicts and lists, as JSON requires."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, tuple):
-        return [_to_json(item) for item in value]
+        return [_to_json_types(item) for item in value]
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

@@ -1,4 +1,4 @@
-"""Row accounting of stages: rows in = rows out + rejected rows, which are counted by reason."""
+"""Row accounting of stages: rows in = rows out + rejected rows, with a count per reject reason."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from schemas import Rejects
 
 
 @dataclass
-class Ledger:
+class RowLedger:
     """Row counts of a stage, with rows in = rows out + rejected rows.
 
     Args:
@@ -60,7 +60,7 @@ class RejectWriter:
         ledger: Ledger that receives the counts.
     """
 
-    def __init__(self, folder: Path, stage: str, ledger: Ledger) -> None:
+    def __init__(self, folder: Path, stage: str, ledger: RowLedger) -> None:
         self._path = folder / "rejects.parquet"
         self._stage = stage
         self._ledger = ledger
@@ -77,7 +77,7 @@ class RejectWriter:
         key: str | None = None,
         rows: int = 1,
     ) -> None:
-        """Record rejected rows: the reason in snake case and, if known, file, line and key."""
+        """Record rejected rows with a snake-case reason and, if known, the file, line and key."""
         self._ledger.rejected[reason] += rows
         if not rows:
             return

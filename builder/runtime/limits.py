@@ -25,27 +25,27 @@ MIN_ENGINE_MEMORY = 128 * 2**20
 CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
-def parse_memory(text: str) -> int:
+def parse_memory(size: str) -> int:
     """Return the number of bytes of a memory size such as `4GiB`, `900MB` or `2g`.
 
     Raises:
-        UsageError: The text is not a size, or the size is less than 256 MiB.
+        UsageError: The argument is not a size, or the size is less than 256 MiB.
     """
-    size = parse_size(text, "--memory")
-    if size < MINIMUM_MEMORY:
-        raise UsageError(f"--memory: the minimum is 256MiB, found {text!r}")
-    return size
+    byte_count = parse_byte_size(size, "--memory")
+    if byte_count < MINIMUM_MEMORY:
+        raise UsageError(f"--memory: the minimum is 256MiB, found {size!r}")
+    return byte_count
 
 
-def parse_size(text: str, option: str) -> int:
+def parse_byte_size(size: str, option: str) -> int:
     """Return the number of bytes of a positive size such as `4GiB`.
 
     Raises:
-        UsageError: The text is not a size. The message starts with `option`.
+        UsageError: The argument is not a size. The message starts with `option`.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", text.lower())
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", size.lower())
     if match is None:
-        raise UsageError(f"{option}: expected a size such as 4GiB or 900MB, found {text!r}")
+        raise UsageError(f"{option}: expected a size such as 4GiB or 900MB, found {size!r}")
     return max(1, int(float(match[1]) * _UNITS[match[2] or ""]))
 
 
@@ -78,7 +78,7 @@ def _read_cgroup_setting(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ResourceLimits:
     """Resource limits of a stage.
 
     Args:
@@ -93,21 +93,23 @@ class Limits:
     memory: int = 4 * 2**30
     executor: Executor = field(default_factory=LocalExecutor)
 
-    def with_scratch_folder(self, name: str) -> "Limits":
+    def with_scratch_folder(self, name: str) -> "ResourceLimits":
         """Return a copy of the limits with a new scratch subfolder and the in-process executor."""
         folder = self.scratch / name
         folder.mkdir()
-        return Limits(folder, self.threads, self.memory)
+        return ResourceLimits(folder, self.threads, self.memory)
 
-    def connect(self, share: float = 0.7) -> "AbstractContextManager[duckdb.DuckDBPyConnection]":
+    def connect_to_duckdb(
+        self, memory_share: float = 0.7
+    ) -> "AbstractContextManager[duckdb.DuckDBPyConnection]":
         """Connect to an empty DuckDB database that spills to the scratch folder.
 
         Args:
-            share: Fraction of `memory` for the connection, which gets at least
+            memory_share: Fraction of `memory` for the connection, which gets at least
                 `MIN_ENGINE_MEMORY`.
         """
-        from builder.io.engine import pooled_connection
+        from builder.io.engine import pooled_duckdb_connection
 
-        size = max(int(self.memory * share), min(self.memory, MIN_ENGINE_MEMORY))
+        size = max(int(self.memory * memory_share), min(self.memory, MIN_ENGINE_MEMORY))
         settings = {"threads": str(self.threads), "memory_limit": f"{size // 2**20}MiB"}
-        return pooled_connection(settings, self.scratch / "duckdb")
+        return pooled_duckdb_connection(settings, self.scratch / "duckdb")

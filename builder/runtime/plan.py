@@ -24,8 +24,8 @@ class Step:
         return f"{self.stage.name} {self.key}"
 
     @property
-    def name(self) -> tuple[str, str]:
-        """Name of the step in the store: the stage and the snapshot, pair or `all`."""
+    def store_key(self) -> tuple[str, str]:
+        """Key of the step in the store: the name of the stage, and the snapshot, pair or `all`."""
         return self.stage.name, self.key
 
 
@@ -45,7 +45,7 @@ class Pipeline:
         """Check that every table is written by a single stage that precedes its readers.
 
         Raises:
-            TypeError: A table has no writer, several writers, or is read before it is written.
+            TypeError: A table has no writer or several writers, or is read before it is written.
         """
         written: set[str] = set()
         for stage in self.stages:
@@ -62,7 +62,7 @@ class Pipeline:
         """Stage that writes each table, by table name."""
         return {table: stage for stage in self.stages for table in stage.output_schemas}
 
-    def upstream(self, step: Step, workflow: Workflow) -> list[Step]:
+    def upstream_steps(self, step: Step, workflow: Workflow) -> list[Step]:
         """Return the steps that write the input tables of a step."""
         steps = [
             Step(self.producer_by_table[read.table_name], key)
@@ -71,7 +71,7 @@ class Pipeline:
         ]
         return list(dict.fromkeys(steps))
 
-    def plan(
+    def plan_steps(
         self, workflow: Workflow, snapshots: Sequence[str] = (), until: str | None = None
     ) -> list[Step]:
         """Return the steps of a run in the order of the pipeline.
@@ -99,7 +99,7 @@ class Pipeline:
             step = pending.pop()
             if step not in required:
                 required.add(step)
-                pending += self.upstream(step, workflow)
+                pending += self.upstream_steps(step, workflow)
         return [step for step in steps if step in required]
 
     def _stage_index(self, name: str) -> int:

@@ -10,7 +10,7 @@ class Progress(Protocol):
     """Interface of progress displays."""
 
     def start(self, label: str, total: int | None, unit: str) -> None:
-        """Start an operation that has `total` units, or an unknown number of units if None."""
+        """Start an operation with `total` units; None if the number of units is unknown."""
 
     def advance(self, count: int) -> None:
         """Report that `count` more units of the operation are done."""

@@ -1,8 +1,8 @@
 """Annotations of stage arguments: which tables, files and settings a stage reads.
 
 A table argument is annotated with its schema and the steps to read: `Same[Impressions]` is the
-table `impressions` of the snapshot (or pair) that the stage runs on. `FileReference` and `Setting`
-mark arguments that come from the definition.
+table `impressions` of the snapshot (or pair) that the stage runs on. `FileReference` and
+`SettingReference` mark arguments that come from the definition.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +27,8 @@ class TableReference:
     """Annotation of a table argument.
 
     Args:
-        step_keys: Function that returns the keys of the steps to read, given the definition and the
-            key of the step that reads them.
+        step_keys: Function that returns the keys of the steps that wrote the tables, given the
+            definition and the key of the step that reads the tables.
     """
 
     step_keys: Callable[[Workflow, str], StepKeys]
@@ -47,8 +47,12 @@ class FileReference:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Annotation of an argument whose value is computed, such as the interval of a snapshot."""
+class SettingReference:
+    """Annotation of an argument computed from the definition, such as the interval of a snapshot.
+
+    Args:
+        value: Function that returns the argument, given the definition and the step's key.
+    """
 
     value: Callable[[Workflow, str], Any]
 
@@ -86,7 +90,7 @@ From = Annotated[Table[SchemaType], TableReference(lambda _, key: split_pair_key
 To = Annotated[Table[SchemaType], TableReference(lambda _, key: split_pair_key(key)[1])]
 """Table of the second snapshot of the pair."""
 Training = Annotated[Sequence[Table[SchemaType]], TableReference(_training_snapshots)]
-"""Tables of all training snapshots; of the earlier ones only, if the stage runs on one of them."""
+"""Tables of all training snapshots; if the stage runs on one of these, only of those before it."""
 All = Annotated[
     Mapping[str, Table[SchemaType]],
     TableReference(lambda w, _: {name: name for name in w.snapshot_names}),
@@ -98,15 +102,15 @@ Pairs = Annotated[
 ]
 """Tables of all pairs of consecutive snapshots, by (earlier, later) snapshot."""
 
-SnapshotInterval = Annotated[Interval, Setting(lambda w, key: w.snapshot(key).interval)]
-FromName = Annotated[str, Setting(lambda _, key: split_pair_key(key)[0])]
-ToName = Annotated[str, Setting(lambda _, key: split_pair_key(key)[1])]
-HasFrench = Annotated[bool, Setting(lambda w, _: FRENCH in w.collection.languages)]
+SnapshotInterval = Annotated[Interval, SettingReference(lambda w, key: w.snapshot(key).interval)]
+FromName = Annotated[str, SettingReference(lambda _, key: split_pair_key(key)[0])]
+ToName = Annotated[str, SettingReference(lambda _, key: split_pair_key(key)[1])]
+HasFrench = Annotated[bool, SettingReference(lambda w, _: FRENCH in w.collection.languages)]
 """Whether French is a language of the collection."""
-Filters = Annotated[Sequence[VerdictFilter], Setting(lambda w, _: w.verdicts.filters)]
+Filters = Annotated[Sequence[VerdictFilter], SettingReference(lambda w, _: w.verdicts.filters)]
 DocumentFilters = Annotated[
     Sequence[VerdictFilter],
-    Setting(lambda w, _: tuple(f for f in w.verdicts.filters if f.kind == "document")),
+    SettingReference(lambda w, _: tuple(f for f in w.verdicts.filters if f.kind == "document")),
 ]
 CacheFolder = Annotated[Path, CacheReference()]
 
@@ -148,7 +152,8 @@ class StageSignature:
     Args:
         tables: Tables, in the order of the arguments.
         files: Raw files, in the order of the arguments.
-        settings: Functions that compute an argument from the definition and the step's key.
+        settings: Functions that compute an argument from the definition and the step's key, by
+            argument name.
         section: Name of the definition's section passed as `params`; None if there is no such
             argument.
         cache: Argument that receives the cache folder; None if there is no such argument.
@@ -175,13 +180,13 @@ def read_stage_signature(function: Callable[..., Any]) -> StageSignature:
     settings: dict[str, Callable[[Workflow, str], Any]] = {}
     section = None
     for argument, hint in get_type_hints(function, include_extras=True).items():
-        kind, mark = _find_annotation(hint)
+        kind, mark = _unwrap_annotated(hint)
         match mark:
             case TableReference():
                 tables.append(TableInput(argument, _find_schema(kind), mark.step_keys))
             case FileReference():
                 files.append(FileInput(argument, mark.patterns, get_origin(kind) is None))
-            case Setting():
+            case SettingReference():
                 settings[argument] = mark.value
             case CacheReference():
                 cache.append(argument)
@@ -197,7 +202,7 @@ def read_stage_signature(function: Callable[..., Any]) -> StageSignature:
     )
 
 
-def _find_annotation(hint: Any) -> tuple[Any, Any]:
+def _unwrap_annotated(hint: Any) -> tuple[Any, Any]:
     """Return the type X and the object A of an annotation such as `Annotated[X, A] | None`."""
     options = [hint, *(option for option in get_args(hint) if get_origin(hint) is not Annotated)]
     for option in options:

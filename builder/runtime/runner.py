@@ -19,8 +19,8 @@ from builder.io.tables import Table, table_at
 from builder.runtime.content import content_hash
 from builder.runtime.executors import Executor, LocalExecutor
 from builder.runtime.fingerprint import Identity, fingerprint, identity_changes, step_identity
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.plan import Pipeline, Step
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import describe_files
@@ -34,7 +34,7 @@ class StepResult:
 
     Args:
         step: Step that was run, skipped or planned.
-        reasons: Why the step ran; empty if its outputs were valid.
+        reasons: Why the step ran; empty if its outputs were up to date.
         ledger: Row counts; None if the step has not run.
         seconds: Duration in seconds.
         is_conditional: For `Runner.dry_run`, whether the step would run only if the rerun of an
@@ -43,7 +43,7 @@ class StepResult:
 
     step: Step
     reasons: tuple[str, ...]
-    ledger: Ledger | None = None
+    ledger: RowLedger | None = None
     seconds: float = 0.0
     is_conditional: bool = False
 
@@ -66,15 +66,17 @@ class Runner:
     executor: Executor = field(default_factory=LocalExecutor)
 
     def dry_run(self, steps: Sequence[Step]) -> list[StepResult]:
-        """Return the result that `run` would have for each step, without running any."""
+        """Return one result per step, with the reasons why `run` would run it; run nothing."""
         results: list[StepResult] = []
         running: set[Step] = set()
         for step in steps:
             writers = (
-                s for s in self.pipeline.upstream(step, self.definition.workflow) if s in running
+                s
+                for s in self.pipeline.upstream_steps(step, self.definition.workflow)
+                if s in running
             )
             stages = dict.fromkeys(s.stage.name for s in writers)
-            reasons = self._rerun_reasons(step, self._identity(step))
+            reasons = self._rerun_reasons(step, self._step_identity(step))
             is_conditional = bool(stages and not reasons)
             if is_conditional:
                 reasons = (f"if a table of {_join_with_or([*stages])} changes",)
@@ -94,59 +96,63 @@ class Runner:
             for step in steps:
                 if step in done:
                     continue
-                identity = self._identity(step)
+                identity = self._step_identity(step)
                 reasons = self._rerun_reasons(step, identity)
-                damaged = self._damaged_inputs(step) if reasons else []
+                damaged = self._damaged_upstream_steps(step) if reasons else []
                 if damaged:
                     for producer in damaged:
-                        self.store.delete_record(*producer.name)
+                        self.store.delete_record(*producer.store_key)
                         done.pop(producer, None)
                     break
                 done[step] = self._run_or_skip(step, reasons, identity)
                 on_step(done[step])
         return [done[step] for step in steps]
 
-    def repair(self, steps: Sequence[Step], on_step: Callable[[StepResult], None]) -> None:
+    def rerun_damaged_steps(
+        self, steps: Sequence[Step], on_step: Callable[[StepResult], None]
+    ) -> None:
         """Rerun all steps whose published files are damaged."""
-        damaged = [step for step in steps if not self.store.has_intact_files(*step.name)]
+        damaged = [step for step in steps if not self.store.has_intact_files(*step.store_key)]
         for step in damaged:
-            self.store.delete_record(*step.name)
+            self.store.delete_record(*step.store_key)
         if damaged:
             self.run(steps, on_step)
 
-    def _damaged_inputs(self, step: Step) -> list[Step]:
-        """Return the upstream steps of the given step that have damaged files."""
-        producers = self.pipeline.upstream(step, self.definition.workflow)
+    def _damaged_upstream_steps(self, step: Step) -> list[Step]:
+        """Return the steps that wrote the inputs of a step and whose files are damaged."""
+        producers = self.pipeline.upstream_steps(step, self.definition.workflow)
         return [
-            producer for producer in producers if not self.store.has_intact_files(*producer.name)
+            producer
+            for producer in producers
+            if not self.store.has_intact_files(*producer.store_key)
         ]
 
     def _run_or_skip(self, step: Step, reasons: tuple[str, ...], identity: Identity) -> StepResult:
         if not reasons:
-            record = self.store.read_record(*step.name) or {}
-            return StepResult(step, (), Ledger(**record["ledger"]))
+            record = self.store.read_record(*step.store_key) or {}
+            return StepResult(step, (), RowLedger(**record["ledger"]))
         start = time.perf_counter()
         ledger = self._execute(step, identity)
         return StepResult(step, reasons, ledger, time.perf_counter() - start)
 
-    def _identity(self, step: Step) -> Identity:
+    def _step_identity(self, step: Step) -> Identity:
         producers = self.pipeline.producer_by_table
         return step_identity(self.definition, self.store, step.stage, step.key, producers)
 
     def _rerun_reasons(self, step: Step, identity: Identity) -> tuple[str, ...]:
-        record = self.store.read_record(*step.name)
+        record = self.store.read_record(*step.store_key)
         return identity_changes(record["identity"] if record else None, identity)
 
-    def _execute(self, step: Step, identity: Identity) -> Ledger:
+    def _execute(self, step: Step, identity: Identity) -> RowLedger:
         identifier = fingerprint(identity)
         scratch = self.store.work / "scratch"
-        limits = Limits(scratch, self.threads, self.memory, self.executor)
+        limits = ResourceLimits(scratch, self.threads, self.memory, self.executor)
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(mode=0o700)
         self.progress.start(str(step), None, "rows")
         try:
             with (
-                self.store.output_folder(*step.name, identifier) as out,
+                self.store.output_folder(*step.store_key, identifier) as out,
                 reraise_as_user_errors(f"stage {step}", out, scratch),
             ):
                 ledger = step.stage(out, **self._arguments(step, limits))
@@ -166,10 +172,10 @@ class Runner:
             "content": content,
             "ledger": vars(ledger),
         }
-        self.store.save_record(*step.name, record)
+        self.store.save_record(*step.store_key, record)
         return ledger
 
-    def _arguments(self, step: Step, limits: Limits) -> dict[str, Any]:
+    def _arguments(self, step: Step, limits: ResourceLimits) -> dict[str, Any]:
         signature, workflow = step.stage.signature, self.definition.workflow
         arguments: dict[str, Any] = {"limits": limits, "progress": self.progress}
         for table in signature.tables:
@@ -206,8 +212,8 @@ def _join_with_or(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def check_written_tables(step: Step, out: Path, ledger: Ledger) -> None:
-    """Before publication, check the tables that a stage wrote.
+def check_written_tables(step: Step, out: Path, ledger: RowLedger) -> None:
+    """Check the tables that a stage wrote, before they are published.
 
     Raises:
         LedgerError: Row counts do not match, or the table `rejects` disagrees with the ledger.

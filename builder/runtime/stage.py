@@ -13,7 +13,7 @@ from typing import Generic, ParamSpec
 import typing_extensions
 
 from builder.definition.model import Workflow
-from builder.runtime.ledger import Ledger
+from builder.runtime.ledger import RowLedger
 from builder.runtime.references import (
     FileInput,
     FileReference,
@@ -35,32 +35,32 @@ class Stage(Generic[Arguments]):
     """Stage of the pipeline: a function with its declared inputs and outputs.
 
     Args:
-        work: Function of the stage, which returns the `Ledger` of its row counts.
+        function: Function of the stage, which returns the `RowLedger` of its row counts.
         name: Name of the stage and of its work folder.
         version: Version of the code; must change whenever the output may change.
         scope: Whether the stage runs per snapshot, per pair of snapshots, or per collection.
         schemas: Schemas of the tables that the stage writes, except `rejects`.
-        fingerprints: Files that affect the output but are not passed as arguments, by label.
+        fingerprinted_files: Files that affect the output but are not passed as arguments, by label.
         plugins: Function that returns the package and version of each plug-in that a definition
             uses, by plug-in name.
     """
 
-    work: Callable[Arguments, Ledger]
+    function: Callable[Arguments, RowLedger]
     name: str
     version: str
     scope: Scope
     schemas: tuple[type[TableSchema], ...]
-    fingerprints: Mapping[str, FileReference]
+    fingerprinted_files: Mapping[str, FileReference]
     plugins: Callable[[Workflow], Mapping[str, str]]
     signature: StageSignature = field(init=False)
 
     def __post_init__(self) -> None:
-        update_wrapper(self, self.work)
-        self.signature = read_stage_signature(self.work)
+        update_wrapper(self, self.function)
+        self.signature = read_stage_signature(self.function)
 
-    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Ledger:
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> RowLedger:
         """Call the function of the stage, and return its ledger of row counts."""
-        return self.work(*args, **kwargs)
+        return self.function(*args, **kwargs)
 
     @cached_property
     def output_schemas(self) -> dict[str, type[TableSchema]]:
@@ -75,7 +75,9 @@ class Stage(Generic[Arguments]):
     @property
     def raw_files(self) -> tuple[FileInput, ...]:
         """Raw files that affect the stage's outputs, including files that are not arguments."""
-        hidden = (FileInput(label, mark.patterns) for label, mark in self.fingerprints.items())
+        hidden = (
+            FileInput(label, mark.patterns) for label, mark in self.fingerprinted_files.items()
+        )
         return (*self.signature.files, *hidden)
 
 
@@ -89,12 +91,15 @@ def stage(
     version: str,
     scope: Scope = Scope.SNAPSHOT,
     writes: tuple[type[TableSchema], ...] = (),
-    fingerprints: Mapping[str, FileReference] | None = None,
+    fingerprinted_files: Mapping[str, FileReference] | None = None,
     plugins: Callable[[Workflow], Mapping[str, str]] = _no_plugins,
-) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
-    """Return a decorator that declares a function as a stage; see `Stage` for the arguments."""
+) -> Callable[[Callable[Declared, RowLedger]], Stage[Declared]]:
+    """Return a decorator that turns a function into a stage.
 
-    def declare_stage(work: Callable[Declared, Ledger]) -> Stage[Declared]:
-        return Stage(work, name, version, scope, writes, fingerprints or {}, plugins)
+    `writes` are the `schemas` of the stage; see `Stage` for the other arguments.
+    """
+
+    def declare_stage(function: Callable[Declared, RowLedger]) -> Stage[Declared]:
+        return Stage(function, name, version, scope, writes, fingerprinted_files or {}, plugins)
 
     return declare_stage

@@ -43,7 +43,7 @@ class InputHashes:
 
     Args:
         path: JSON Lines file of arrays `[path, size, mtime, ctime, inode, sha256]`. Lines are only
-            appended; the last line of a path takes precedence, incomplete lines are skipped.
+            appended; the last line of a path takes precedence, and incomplete lines are skipped.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,9 +85,9 @@ class InputHashes:
             known[str(name)] = (state, str(digest))
         return known
 
-    def _append_to_cache_file(self, new: dict[str, tuple[list[int], str]]) -> None:
+    def _append_to_cache_file(self, new_hashes: dict[str, tuple[list[int], str]]) -> None:
         """Append file hashes to the cache file, one line per file."""
-        lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
+        lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new_hashes.items()]
         with open_unless_symlink(self._path) as file:
             file.seek(0, os.SEEK_END)
             file.write("".join(f"\n{line}" for line in lines) + "\n")
@@ -190,7 +190,7 @@ class Store:
                 shutil.rmtree(old)
 
     def input_hashes(self, files: Sequence[Source]) -> dict[str, str]:
-        """Return the SHA-256 of raw files by source name; see `InputHashes`."""
+        """Return the SHA-256 of each raw file, by source name; see `InputHashes`."""
         return {
             file.name: digest
             for file, digest in zip(files, self._inputs.hash_files(files), strict=True)

@@ -19,7 +19,7 @@ from builder.errors import UsageError
 from builder.ingest.crawls import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.simulation import truth
 from builder.simulation.calendar import Month, consecutive_months
 from builder.simulation.definition import write_definition, write_topics
@@ -134,7 +134,7 @@ def _read_titled_pages(path: Path) -> list[TitledPage]:
     pages: dict[str, TitledPage] = {}
     params = CrawlParameters(interval="ignore", undated="start")
     with TemporaryDirectory(prefix="longeval-") as scratch:
-        limits = Limits(Path(scratch))
+        limits = ResourceLimits(Path(scratch))
         for block in read_pages(Source(path, path.name), Interval(0, 0), params, limits):
             texts = block.pages.select("url", "title", pl.col("text").str.slice(0, MAX_TITLE_CHARS))
             for url, title, text in texts.iter_rows():

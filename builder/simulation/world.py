@@ -9,7 +9,7 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.runtime.executors import create_executor
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.simulation import truth
 from builder.simulation.calendar import consecutive_months
 from builder.simulation.definition import write_definition, write_topics
@@ -62,13 +62,18 @@ def simulate(
     executor = create_executor("local" if threads == 1 else "processes")
     try:
         with tempfile.TemporaryDirectory(prefix="longeval-simulate-") as scratch:
-            _simulate(out, params, progress, Limits(Path(scratch), threads, executor=executor))
+            _simulate(
+                out, params, progress, ResourceLimits(Path(scratch), threads, executor=executor)
+            )
     finally:
         executor.close()
 
 
 def _simulate(
-    out: Path, params: SimulationParameters, progress: ProgressCallback | None, limits: Limits
+    out: Path,
+    params: SimulationParameters,
+    progress: ProgressCallback | None,
+    limits: ResourceLimits,
 ) -> None:
     faults: list[Fault] = []
     relevance_rows: list[tuple[object, ...]] = []

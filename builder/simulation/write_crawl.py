@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 
 from builder.runtime.executors import map_partitions
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.simulation.calendar import Month
 from builder.simulation.evolution import count_pages_ever_added, page_states
 from builder.simulation.faults import CRAWL_FAULT_KINDS, Fault, insert_malformed_lines
@@ -55,7 +55,7 @@ def write_crawl(
     month: Month,
     faults: list[Fault],
     on_progress: Callable[[int], None],
-    limits: Limits,
+    limits: ResourceLimits,
 ) -> None:
     """Write the crawl of a snapshot.
 
@@ -88,7 +88,7 @@ def _generate_fetched_pages(
     snapshot: int,
     month: Month,
     on_progress: Callable[[int], None],
-    limits: Limits,
+    limits: ResourceLimits,
 ) -> Iterator[FetchedPage]:
     """Generate the fetched pages of a snapshot in parallel; yield them in order of page number."""
     count = count_pages_ever_added(params, snapshot)
@@ -106,7 +106,7 @@ def _generate_pages_in_range(
     snapshot: int,
     month: Month,
     page_range: tuple[int, int],
-    limits: Limits,  # noqa: ARG001 - signature of partition tasks
+    limits: ResourceLimits,  # noqa: ARG001 - signature of partition tasks
 ) -> list[FetchedPage]:
     """Return the fetched versions of all existing pages in a range of page numbers.
 

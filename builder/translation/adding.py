@@ -17,7 +17,7 @@ from typing import Any
 
 from builder.errors import FormatError, UsageError
 from builder.parameters import TranslationParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.translation.model import PAIR, SHARED, WEIGHTS, read_model
 from builder.translation.standalone import check_model
 
@@ -46,7 +46,7 @@ MODEL_TYPES = {"marian": ModelFormat.MARIAN, "m2m_100": ModelFormat.NLLB}
 
 
 def add_model(
-    path: Path, limits: Limits, *, out: Path | None = None, compute_type: str = "int8"
+    path: Path, limits: ResourceLimits, *, out: Path | None = None, compute_type: str = "int8"
 ) -> dict[str, Any]:
     """Convert a translation model to CTranslate2 if necessary, and check that it can be used.
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from builder.errors import FormatError
 from builder.parameters import TranslationParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.translation.engines import load_engine
 from builder.translation.memory import TranslationMemory
 from builder.translation.sentences import TextKind, Translation
@@ -25,7 +25,11 @@ STREAM = "standard input"
 
 
 def translate_stream(
-    stream: BinaryIO, params: TranslationParameters, limits: Limits, *, kind: str = TextKind.TEXT
+    stream: BinaryIO,
+    params: TranslationParameters,
+    limits: ResourceLimits,
+    *,
+    kind: str = TextKind.TEXT,
 ) -> Iterator[list[Translation]]:
     """Translate the lines of a stream as they arrive.
 

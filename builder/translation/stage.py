@@ -21,8 +21,8 @@ from builder.io.parquet import open_file
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import TranslationParameters
 from builder.plugins import plugin_packages
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import CacheFolder, FileReference, Same
 from builder.runtime.stage import stage
@@ -63,7 +63,7 @@ def _model_folder_patterns(workflow: Workflow, _: str) -> tuple[str, ...]:
     "translate",
     version="4",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
-    fingerprints={"model": FileReference(_model_folder_patterns)},
+    fingerprinted_files={"model": FileReference(_model_folder_patterns)},
     plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),
 )
 def translate(
@@ -72,10 +72,10 @@ def translate(
     gathered: Same[GatheredDocuments],
     split_queries: Same[SplitQueries],
     params: TranslationParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
     memory: CacheFolder | None = None,
-) -> Ledger:
+) -> RowLedger:
     """Translate documents and queries to English.
 
     Args:
@@ -94,7 +94,7 @@ def translate(
     Raises:
         FormatError: the folder is not a translation model.
     """
-    ledger = Ledger("documents")
+    ledger = RowLedger("documents")
     if params.model is None:
         ledger.rows_in = _copy_untranslated(out, gathered, split_queries)
     else:
@@ -112,7 +112,7 @@ def translate(
         return ledger
 
 
-def _create_worker_decoder(params: TranslationParameters, limits: Limits) -> Decoder:
+def _create_worker_decoder(params: TranslationParameters, limits: ResourceLimits) -> Decoder:
     """Return a function that decodes blocks of sentences on the workers of `limits.executor`."""
     folder = params.model or Path()
 

@@ -14,7 +14,7 @@ from builder.io import parquet
 from builder.io.disk import check_output_is_not_input
 from builder.models import bundled_model_folder, is_bundled
 from builder.parameters import TranslationParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.translation.engine import CTranslate2Engine
 from builder.translation.engines import load_engine
 from builder.translation.memory import TranslationMemory
@@ -32,7 +32,7 @@ EXAMPLES = (
 def translate_texts(
     texts: list[str],
     params: TranslationParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     kind: TextKind = TextKind.TEXT,
 ) -> list[Translation]:
     """Translate texts from French to English, and flag doubtful translations.
@@ -52,7 +52,9 @@ def translate_texts(
         return Translator(engine, memory, params).translate(texts, kind)
 
 
-def _load_ctranslate2_engine(params: TranslationParameters, limits: Limits) -> CTranslate2Engine:
+def _load_ctranslate2_engine(
+    params: TranslationParameters, limits: ResourceLimits
+) -> CTranslate2Engine:
     """Load the translation model that the parameters name; return a CTranslate2 engine.
 
     Raises:
@@ -82,7 +84,7 @@ def translate_file(
     file: Path,
     out: Path | BinaryIO,
     params: TranslationParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     *,
     column: str = "text",
     kind: str = TextKind.TEXT,
@@ -140,7 +142,7 @@ def _translate_table(
     file: Path,
     out: Path,
     params: TranslationParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     column: str,
     kind: TextKind,
 ) -> list[Translation]:
@@ -170,7 +172,7 @@ def _translate_table(
     return found
 
 
-def check_model(params: TranslationParameters, limits: Limits) -> dict[str, Any]:
+def check_model(params: TranslationParameters, limits: ResourceLimits) -> dict[str, Any]:
     """Load a translation model, and return its properties and three sample translations.
 
     Args:

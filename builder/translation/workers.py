@@ -10,7 +10,7 @@ from pathlib import Path
 
 from builder.parameters import TranslationParameters
 from builder.runtime.executors import map_partitions
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.translation.engines import TranslationEngine, load_engine
 from builder.translation.parts import ModelOutput
 
@@ -18,7 +18,7 @@ from builder.translation.parts import ModelOutput
 def decode_blocks(
     folder: Path,
     params: TranslationParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     blocks: Iterable[list[str]],
     *,
     is_retry: bool,
@@ -40,7 +40,11 @@ def decode_blocks(
 
 
 def _decode_block(
-    block: list[str], limits: Limits, folder: Path, params: TranslationParameters, is_retry: bool
+    block: list[str],
+    limits: ResourceLimits,
+    folder: Path,
+    params: TranslationParameters,
+    is_retry: bool,
 ) -> list[ModelOutput]:
     return _load_engine_once(folder, params, limits.threads).translate(block, is_retry=is_retry)
 

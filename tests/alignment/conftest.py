@@ -11,8 +11,8 @@ from builder.alignment import align_snapshots
 from builder.documents.tokens import document_tokens_expr, md5_hex
 from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, url_key
 from schemas import Documents, Qrels, Queries, TableSchema
@@ -58,11 +58,11 @@ def identifier(url: str) -> str:
 
 
 @pytest.fixture
-def limits(tmp_path: Path) -> Limits:
+def limits(tmp_path: Path) -> ResourceLimits:
     """Small limits in a private folder."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    return Limits(scratch, threads=2, memory=2**29)
+    return ResourceLimits(scratch, threads=2, memory=2**29)
 
 
 @pytest.fixture
@@ -83,8 +83,10 @@ def stored(tmp_path: Path) -> Callable[[pl.DataFrame, type[TableSchema]], Table]
 
 @pytest.fixture
 def align(
-    tmp_path: Path, limits: Limits, stored: Callable[[pl.DataFrame, type[TableSchema]], Table]
-) -> Callable[..., tuple[Ledger, dict[str, pl.DataFrame]]]:
+    tmp_path: Path,
+    limits: ResourceLimits,
+    stored: Callable[[pl.DataFrame, type[TableSchema]], Table],
+) -> Callable[..., tuple[RowLedger, dict[str, pl.DataFrame]]]:
     """Run the stage on pages, queries and qrels of two snapshots."""
     runs = 0
 
@@ -96,7 +98,7 @@ def align(
         qrels: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], []),
         crawls: dict[str, Any] | None = None,
         **parameters: Any,
-    ) -> tuple[Ledger, dict[str, pl.DataFrame]]:
+    ) -> tuple[RowLedger, dict[str, pl.DataFrame]]:
         nonlocal runs
         runs += 1
         out = tmp_path / f"out-{runs}"

@@ -11,7 +11,7 @@ from builder.alignment.document_changes import align_documents
 from builder.alignment.id_maps import build_id_maps
 from builder.io.tables import Table
 from builder.parameters import ChangeParameters, DocumentParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 from schemas import DocumentChanges, Documents, Pages, Queries, ShownDocuments, TableSchema
@@ -37,14 +37,14 @@ def shown(*urls: str) -> pl.DataFrame:
 
 
 @pytest.fixture
-def statuses(limits: Limits, stored: Store, tmp_path: Any) -> Callable[..., dict[str, Any]]:
+def statuses(limits: ResourceLimits, stored: Store, tmp_path: Any) -> Callable[..., dict[str, Any]]:
     """Status, and whether the other crawl has the page, of every page of two snapshots."""
 
     def run(
         before: pl.DataFrame, after: pl.DataFrame, crawls: CrawlTables | None
     ) -> dict[str, Any]:
         target = tmp_path / "document_changes.parquet"
-        with limits.connect() as connection:
+        with limits.connect_to_duckdb() as connection:
             align_documents(
                 connection,
                 target,
@@ -118,7 +118,7 @@ def test_a_page_that_is_still_crawled_did_not_move(
 
 @pytest.mark.parametrize("known", [True, False])
 def test_the_map_lists_the_crawls(
-    limits: Limits, stored: Store, tmp_path: Any, *, known: bool
+    limits: ResourceLimits, stored: Store, tmp_path: Any, *, known: bool
 ) -> None:
     a, b, c, *_ = URLS
     months = {"2022-06": documents(a, b), "2022-07": documents(a)}

@@ -12,8 +12,8 @@ import builder.alignment.id_maps
 from builder.alignment import build_id_maps
 from builder.alignment.id_maps import id_ranges
 from builder.io.tables import Table
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, query_id
 from schemas import Documents, DocumentsMap, Queries, QueriesMap, TableSchema, Variants
@@ -53,8 +53,8 @@ def variants(*texts: tuple[str, str]) -> pl.DataFrame:
 
 
 def run(
-    out: Path, limits: Limits, stored: Store, snapshots: dict[str, tuple[Any, Any]]
-) -> tuple[Ledger, pl.DataFrame, pl.DataFrame]:
+    out: Path, limits: ResourceLimits, stored: Store, snapshots: dict[str, tuple[Any, Any]]
+) -> tuple[RowLedger, pl.DataFrame, pl.DataFrame]:
     out.mkdir()
     ledger = build_id_maps(
         out,
@@ -79,7 +79,7 @@ SNAPSHOTS = {
 }
 
 
-def test_presence_and_last_form(tmp_path: Path, limits: Limits, stored: Store) -> None:
+def test_presence_and_last_form(tmp_path: Path, limits: ResourceLimits, stored: Store) -> None:
     ledger, pages, asked = run(tmp_path / "out", limits, stored, SNAPSHOTS)
     DocumentsMap.validate(pages)
     QueriesMap.validate(asked)
@@ -105,7 +105,9 @@ def test_presence_and_last_form(tmp_path: Path, limits: Limits, stored: Store) -
     }
 
 
-def test_loose_id_joins_forms_of_one_address(tmp_path: Path, limits: Limits, stored: Store) -> None:
+def test_loose_id_joins_forms_of_one_address(
+    tmp_path: Path, limits: ResourceLimits, stored: Store
+) -> None:
     _, pages, _ = run(tmp_path / "out", limits, stored, SNAPSHOTS)
     smallest = min(doc_id(key64("https://b.fr/x")), doc_id(key64("http://www.b.fr/x/")))
     found = dict(zip(pages["url_key"], pages["loose_id"], strict=True))
@@ -117,7 +119,7 @@ def test_loose_id_joins_forms_of_one_address(tmp_path: Path, limits: Limits, sto
 
 
 def test_ranges_do_not_matter(
-    tmp_path: Path, limits: Limits, stored: Store, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, limits: ResourceLimits, stored: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = {
         f"2022-0{month}": (
@@ -128,7 +130,7 @@ def test_ranges_do_not_matter(
     }
     run(tmp_path / "whole", limits, stored, many)
     monkeypatch.setattr(builder.alignment.id_maps, "ROWS_PER_RANGE", 100)
-    other = Limits(tmp_path / "other", 2, 2**29)
+    other = ResourceLimits(tmp_path / "other", 2, 2**29)
     other.scratch.mkdir()
     run(tmp_path / "cut", other, stored, many)
     for name in ("documents_map", "queries_map"):
@@ -147,7 +149,7 @@ def test_ranges_cover_the_id_space(stored: Store, monkeypatch: pytest.MonkeyPatc
         assert int(low[1:], 16) == int(high[1:], 16) + 1
 
 
-def test_nothing_at_all(tmp_path: Path, limits: Limits, stored: Store) -> None:
+def test_nothing_at_all(tmp_path: Path, limits: ResourceLimits, stored: Store) -> None:
     ledger, pages, asked = run(
         tmp_path / "out", limits, stored, {"2022-06": (documents(), queries())}
     )

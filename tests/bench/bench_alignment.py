@@ -20,7 +20,7 @@ import polars as pl
 from builder.alignment import align_snapshots, build_id_maps
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import ChangeParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 from tests.bench.peak import peak_bytes
@@ -154,7 +154,7 @@ def _align(folder: Path) -> float:
             from_snapshot=pair[0],
             to_snapshot=pair[1],
             params=ChangeParameters(),
-            limits=Limits(_made(out / "scratch"), threads=2, memory=MEMORY),
+            limits=ResourceLimits(_made(out / "scratch"), threads=2, memory=MEMORY),
             progress=NoProgress(),
         )
     return time.perf_counter() - begun
@@ -167,7 +167,7 @@ def _map(folder: Path) -> float:
         out,
         documents={s: _table(folder, s, "documents", Documents) for s in SNAPSHOTS},
         queries={s: _table(folder, s, "queries", Queries) for s in SNAPSHOTS},
-        limits=Limits(_made(out / "scratch"), threads=2, memory=MEMORY),
+        limits=ResourceLimits(_made(out / "scratch"), threads=2, memory=MEMORY),
         progress=NoProgress(),
     )
     return time.perf_counter() - begun

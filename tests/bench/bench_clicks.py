@@ -33,7 +33,7 @@ from builder.ingest import ingest_log
 from builder.io.sources import Interval, Source
 from builder.io.tables import Table, table_at
 from builder.parameters import ClickParameters, LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Candidates, Impressions
 from tests.bench.click_log import write_log
@@ -46,11 +46,12 @@ RUN_ALONE = """
 import json, sys, time
 from pathlib import Path
 from builder.clicks import estimate_from_log
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.bench.peak import peak_bytes
 log, scratch = map(Path, sys.argv[1:])
 begun = time.perf_counter()
-estimate_from_log(log, "sdbn", scratch / "out.parquet", limits=Limits(scratch, memory=2**30))
+limits = ResourceLimits(scratch, memory=2**30)
+estimate_from_log(log, "sdbn", scratch / "out.parquet", limits=limits)
 seconds = time.perf_counter() - begun
 peak = peak_bytes() // 2**20
 print(json.dumps({"seconds": seconds, "peak_mib": peak}))
@@ -61,7 +62,7 @@ from pathlib import Path
 from builder.clicks import estimate_relevance
 from builder.parameters import ClickParameters
 from builder.runtime.progress import NoProgress
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.io.tables import Table, table_at
 from schemas import Candidates, Impressions
 from tests.bench.peak import peak_bytes
@@ -72,7 +73,7 @@ estimate_relevance(
     impressions=table_at(folder, "impressions", Impressions),
     candidates=table_at(folder, "candidates", Candidates),
     params=ClickParameters(),
-    limits=Limits(folder, threads=2, memory=2 * 2**30),
+    limits=ResourceLimits(folder, threads=2, memory=2 * 2**30),
     progress=NoProgress(),
 )
 seconds = time.perf_counter() - begun
@@ -115,7 +116,7 @@ def _beside_peers(folder: Path, impressions: int) -> list[dict[str, object]]:
         estimate_from_log(log, "sdbn", out, params=ClickParameters(prior="beta"))
         rows[0] |= _beside_pyclick(theirs, rows[0], _digest(pl.read_parquet(out)))
         rows[2] |= _beside_pyclick(theirs, rows[2], _digest(_in_words(folder / "keys")))
-    roomy = Limits(folder, memory=8 * 2**30)
+    roomy = ResourceLimits(folder, memory=8 * 2**30)
     for model in ("pbm", "dbn"):
         seconds = _best(lambda: estimate_from_log(log, model, out, limits=roomy), repeats=1)  # noqa: B023
         rows.append({"name": f"{model}, {impressions} impressions, 50 steps", "seconds": seconds})
@@ -140,7 +141,7 @@ def _stage(folder: Path, log: Path, impressions: int) -> dict[str, object]:
             f"FROM (SELECT *, file_row_number AS rowid FROM read_parquet('{log}', "
             f"file_row_number = true))) TO '{source}' (FORMAT parquet)"
         )
-        limits = Limits(scratch, threads=2, memory=2 * 2**30)
+        limits = ResourceLimits(scratch, threads=2, memory=2 * 2**30)
         ingest_log(
             keys,
             files=[Source(source, source.name)],

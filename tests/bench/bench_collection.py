@@ -29,7 +29,7 @@ from builder.collection.imports.publish import _describe_tables
 from builder.collection.manifest import write_collection_manifest
 from builder.collection.validate import validate
 from builder.io.tables import Table, TableWriter, write_frame
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import RELEASED, Documents
 from tests.bench.peak import peak_bytes
@@ -51,7 +51,7 @@ def write_version(folder: Path, documents: int) -> Path:
     version = folder / "1.0.0"
     home = version / "snapshots" / "2022-06"
     home.mkdir(parents=True)
-    scratch = Limits(folder / "scratch")
+    scratch = ResourceLimits(folder / "scratch")
     scratch.scratch.mkdir()
     release = Release(folder, "longeval-sci", "fr")
     released = DocumentImporter(SnapshotFiles("2022-06"), release, ImportLog())

@@ -40,7 +40,7 @@ from builder.ingest.crawls.html import parse_html
 from builder.io.sources import Interval, Source
 from builder.io.tables import table_at, write_frame
 from builder.parameters import CrawlParameters, DocumentParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64
 from schemas import Fetches, Pages, ShownDocuments
@@ -160,7 +160,7 @@ def to_documents(crawl: Path, share: float, **params: Any) -> tuple[int, int]:
             files=[Source(crawl, crawl.name)],
             interval=Interval(0, 2**40),
             params=CrawlParameters(interval="ignore"),
-            limits=Limits(folder / "scratch1", THREADS, MEMORY),
+            limits=ResourceLimits(folder / "scratch1", THREADS, MEMORY),
             progress=NoProgress(),
         )
         if share:
@@ -172,7 +172,7 @@ def to_documents(crawl: Path, share: float, **params: Any) -> tuple[int, int]:
                 pages=table_at(folder / "crawl", "pages", Pages),
                 shown_documents=table_at(folder, "shown_documents", ShownDocuments),
                 params=DocumentParameters(sample_share=share, **params),
-                limits=Limits(folder / "scratch2", THREADS, MEMORY),
+                limits=ResourceLimits(folder / "scratch2", THREADS, MEMORY),
                 progress=NoProgress(),
             )
         return ledger.rows_in, ledger.rows_out

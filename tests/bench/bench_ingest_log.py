@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from builder.ingest import ingest_log
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from tests.bench.click_log import write_log
 from tests.bench.peak import peak_bytes
@@ -107,7 +107,7 @@ def run_alone(log: Path) -> tuple[float, int, int]:
             files=[Source(log, log.name)],
             interval=Interval(START, START + DAYS * 86_400),
             params=LogParameters(),
-            limits=Limits(folder / "scratch", THREADS, MEMORY),
+            limits=ResourceLimits(folder / "scratch", THREADS, MEMORY),
             progress=NoProgress(),
         )
         seconds = time.perf_counter() - start

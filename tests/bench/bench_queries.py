@@ -29,7 +29,7 @@ from builder.parameters import SelectionParameters, SplitParameters, VariantPara
 from builder.queries import select_queries
 from builder.queries.manual_sets import read_manual_sets
 from builder.queries.sets import build_variant_sets
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, key64
 from schemas import Impressions, LogQueries, Topics
@@ -88,7 +88,7 @@ def run_selection(folder: Path) -> tuple[float, int, int]:
         log_queries=Table((folder / "forms.parquet",), LogQueries),
         topics=Table((folder / "topics.parquet",), Topics),
         params=SelectionParameters(),
-        limits=Limits(scratch=folder, threads=2, memory=2 * 2**30),
+        limits=ResourceLimits(scratch=folder, threads=2, memory=2 * 2**30),
         progress=NoProgress(),
     )
     seconds = time.perf_counter() - start

@@ -17,7 +17,7 @@ import polars as pl
 from builder.io.tables import Table, write_frame
 from builder.models import bundled_model_folder
 from builder.parameters import TranslationParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.translation import translate
 from builder.translation.engine import CTranslate2Engine
@@ -62,7 +62,7 @@ def _documents(urls: list[str], texts: list[str]) -> pl.DataFrame:
 
 def _throughput(folder: Path, first: pl.DataFrame, second: pl.DataFrame) -> list[Row]:
     params = TranslationParameters(model=bundled_model_folder(), retry=False)
-    limits = Limits(scratch=folder, threads=THREADS, memory=2 * 2**30)
+    limits = ResourceLimits(scratch=folder, threads=THREADS, memory=2 * 2**30)
     engine = CTranslate2Engine.load(bundled_model_folder(), params, THREADS)
     sentences = {s.text for text in first["text"] for s in split_text(text).segments}
     seconds = _stage(folder, "first", first, params, limits)
@@ -92,7 +92,11 @@ def _throughput(folder: Path, first: pl.DataFrame, second: pl.DataFrame) -> list
 
 
 def _stage(
-    folder: Path, name: str, pages: pl.DataFrame, params: TranslationParameters, limits: Limits
+    folder: Path,
+    name: str,
+    pages: pl.DataFrame,
+    params: TranslationParameters,
+    limits: ResourceLimits,
 ) -> float:
     """Seconds of the stage on some pages."""
     home = folder / name

@@ -12,7 +12,7 @@ import polars as pl
 from builder.collection.imports.publish import _describe_tables
 from builder.collection.manifest import write_collection_manifest
 from builder.io.tables import TableWriter, write_frame
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import TABLES
 
 MONTHS = ("2022-06", "2022-07")
@@ -35,7 +35,7 @@ def write_version(folder: Path, pages: int, queries: int) -> Path:
         _queries(home, asked, number, vocabulary)
         _qrels(home, asked, docs, number)
     _across(version, docs, asked, vocabulary)
-    scratch = Limits(folder / "scratch")
+    scratch = ResourceLimits(folder / "scratch")
     scratch.scratch.mkdir()
     snapshots = [{"name": m, "start": f"{m}-01", "end": f"{m}-28"} for m in MONTHS]
     collection = {"name": "bench", "version": "1.0.0", "languages": ["fr"]}

@@ -6,7 +6,7 @@ import pytest
 
 from builder.cli.output import format_table, print_step, print_step_warning
 from builder.pipeline import STAGES
-from builder.runtime.ledger import Ledger
+from builder.runtime.ledger import RowLedger
 from builder.runtime.plan import Step
 from builder.runtime.runner import StepResult
 
@@ -38,7 +38,7 @@ def test_a_step_without_rows_is_warned_of(
     stage: str, rows_in: int, rows_out: int, warning: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rejected = Counter({"bad_url": rows_in - rows_out}) if rows_in > rows_out else Counter()
-    ledger = Ledger("records", rows_in, rows_out, rejected, ["read as windows-1252\x1b"])
+    ledger = RowLedger("records", rows_in, rows_out, rejected, ["read as windows-1252\x1b"])
     step = Step(next(each for each in STAGES if each.name == stage), "2022-06")
     result = StepResult(step, ("not built yet",), ledger, 1.25)
     print_step_warning(result)
@@ -55,9 +55,9 @@ def test_a_step_without_rows_is_warned_of(
 def test_steps_that_did_not_run_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
     step = Step(STAGES[0], "all")
     for skipped in (
-        StepResult(step, (), Ledger("lines")),
+        StepResult(step, (), RowLedger("lines")),
         StepResult(step, ("an input changed",), None),
-        StepResult(step, ("an input changed",), Ledger("lines"), is_conditional=True),
+        StepResult(step, ("an input changed",), RowLedger("lines"), is_conditional=True),
     ):
         print_step(skipped)
         print_step_warning(skipped)

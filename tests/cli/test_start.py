@@ -10,7 +10,7 @@ import pytest
 import builder
 from builder.cli import app
 from builder.commands.doctor import doctor
-from builder.commands.new import default_collection_name, new, to_toml
+from builder.commands.new import create_definition, default_collection_name, to_toml
 from builder.definition.model import Definition
 from builder.errors import UsageError
 from builder.parameters import StageParameters
@@ -58,11 +58,11 @@ def test_a_new_definition_builds(world: Path, tmp_path: Path, capsys: Captured) 
             (home / part / path.name).symlink_to(path)
     (home / "topics.tsv").write_bytes((world / "topics.tsv").read_bytes())
     report = builder.build(home / "workflow.toml", tmp_path / "out", until="select")
-    assert report.steps_run > 0
+    assert report.executed_step_count > 0
 
 
 def test_a_new_definition_has_every_key_and_no_other_value(tmp_path: Path) -> None:
-    (path, _) = new(tmp_path, "mine", ["2022-06"])
+    (path, _) = create_definition(tmp_path, "mine", ["2022-06"])
     text = path.read_text("utf-8")
     assert 'languages = ["fr", "en"]\n' in text
     for key in ("train = []", 'citation = ""', 'url = ""', "model ="):
@@ -82,7 +82,7 @@ def test_a_new_definition_has_every_key_and_no_other_value(tmp_path: Path) -> No
 
 
 def test_a_new_definition_without_translation(tmp_path: Path) -> None:
-    (path, _) = new(tmp_path, "mine", ["2022-06"], translate=False)
+    (path, _) = create_definition(tmp_path, "mine", ["2022-06"], translate=False)
     (tmp_path / "logs/2022-06.jsonl").write_text("")
     (tmp_path / "crawls/2022-06.jsonl").write_text("")
     workflow = Definition.load(path).workflow
@@ -92,16 +92,16 @@ def test_a_new_definition_without_translation(tmp_path: Path) -> None:
 
 def test_wrong_new_ones(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected lowercase letters"):
-        new(tmp_path, "../Mine", ["2022-06"])
+        create_definition(tmp_path, "../Mine", ["2022-06"])
     with pytest.raises(UsageError, match="expected a month such as 2022-06, found '2022-13'"):
-        new(tmp_path, "mine", ["2022-13"])
+        create_definition(tmp_path, "mine", ["2022-13"])
     with pytest.raises(UsageError, match="in chronological order"):
-        new(tmp_path, "mine", ["2022-07", "2022-06"])
+        create_definition(tmp_path, "mine", ["2022-07", "2022-06"])
     with pytest.raises(UsageError, match="at least one month"):
-        new(tmp_path, "mine", [])
+        create_definition(tmp_path, "mine", [])
     (tmp_path / "topics.tsv").write_text("")
     with pytest.raises(UsageError, match="already exists; choose another folder"):
-        new(tmp_path, "mine", ["2022-06"])
+        create_definition(tmp_path, "mine", ["2022-06"])
     assert not (tmp_path / "workflow.toml").exists()
 
 

@@ -11,8 +11,8 @@ import pytest
 from builder.clicks import estimate_relevance, grade_pairs
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import ClickParameters, QrelParameters
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Candidates, ClickEstimates, Documents, Impressions, Qrels, TableSchema
 
@@ -21,11 +21,11 @@ Impression = tuple[int | None, int, list[int], list[int]]
 
 
 @pytest.fixture
-def limits(tmp_path: Path) -> Limits:
+def limits(tmp_path: Path) -> ResourceLimits:
     """Two threads and 512 MiB."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    return Limits(scratch, threads=2, memory=512 * 2**20)
+    return ResourceLimits(scratch, threads=2, memory=512 * 2**20)
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ def documents(tmp_path: Path) -> Callable[..., Table]:
 
 @pytest.fixture
 def run_estimate(
-    tmp_path: Path, limits: Limits, impressions: Any, candidates: Any
-) -> Callable[..., tuple[Path, Ledger]]:
+    tmp_path: Path, limits: ResourceLimits, impressions: Any, candidates: Any
+) -> Callable[..., tuple[Path, RowLedger]]:
     """The stage `clicks` on a small log; returns its folder and account."""
     numbers = count()
 
@@ -90,7 +90,7 @@ def run_estimate(
         params: ClickParameters | None = None,
         queries: Sequence[int] | None = None,
         **tables: Table,
-    ) -> tuple[Path, Ledger]:
+    ) -> tuple[Path, RowLedger]:
         out = tmp_path / f"clicks-{next(numbers)}"
         out.mkdir()
         kept = sorted({query for _, query, _, _ in log}) if queries is None else queries
@@ -111,11 +111,11 @@ def run_estimate(
 
 
 @pytest.fixture
-def run_grade(tmp_path: Path, limits: Limits) -> Callable[..., tuple[Path, Ledger]]:
+def run_grade(tmp_path: Path, limits: ResourceLimits) -> Callable[..., tuple[Path, RowLedger]]:
     """The stage `qrels`; returns its folder and account."""
     numbers = count()
 
-    def run(estimates: Path | Table, **arguments: Any) -> tuple[Path, Ledger]:
+    def run(estimates: Path | Table, **arguments: Any) -> tuple[Path, RowLedger]:
         out = tmp_path / f"qrels-{next(numbers)}"
         out.mkdir()
         if isinstance(estimates, Path):

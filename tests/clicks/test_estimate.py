@@ -10,7 +10,7 @@ from builder.clicks import estimate_relevance, sum_estimates
 from builder.errors import UsageError
 from builder.io.tables import Table, table_at
 from builder.parameters import ClickParameters, VerdictFilter
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import ClickDiagnostics, ClickEstimates, Rejects, Variants, Verdicts
 
@@ -88,7 +88,7 @@ def test_bytes_do_not_depend_on_threads(tmp_path: Path, impressions: Any, candid
         out, scratch = tmp_path / f"out-{threads}", tmp_path / f"scratch-{threads}"
         out.mkdir()
         scratch.mkdir()
-        limits = Limits(scratch, threads, 2**29)
+        limits = ResourceLimits(scratch, threads, 2**29)
         estimate_relevance(
             out, **tables, params=ClickParameters(), limits=limits, progress=NoProgress()
         )
@@ -145,7 +145,7 @@ def test_excluded_users_are_not_counted(run_estimate: Any, table: Any) -> None:
 @pytest.mark.parametrize("no_click", ["all_examined", "skip"])
 @pytest.mark.parametrize("prior", ["empirical_bayes", "beta"])
 def test_two_months_add_up_to_their_union(
-    run_estimate: Any, tmp_path: Path, limits: Limits, no_click: Any, prior: Any
+    run_estimate: Any, tmp_path: Path, limits: ResourceLimits, no_click: Any, prior: Any
 ) -> None:
     log = [
         (None, n % 6, [(n * k) % 23 for k in range(1, 9)], [1 + n % 8] * (n % 3))
@@ -160,7 +160,9 @@ def test_two_months_add_up_to_their_union(
     assert out.read_bytes() == (whole / "click_estimates.parquet").read_bytes()
 
 
-def test_votes_by_user_do_not_add_up(run_estimate: Any, tmp_path: Path, limits: Limits) -> None:
+def test_votes_by_user_do_not_add_up(
+    run_estimate: Any, tmp_path: Path, limits: ResourceLimits
+) -> None:
     out, _ = run_estimate(LOG)
     tables = [table_at(out, "click_estimates", ClickEstimates)]
     with pytest.raises(UsageError, match="vote twice"):

@@ -16,7 +16,7 @@ from builder.clicks import encoding, estimate_from_log
 from builder.clicks.log import REJECTED, STANDALONE, open_log
 from builder.errors import DataError, FormatError, UsageError
 from builder.parameters import CLICK_MODELS, ClickParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import PairStatistics
 from tests.clicks.log_files import RECORDS, lines, random_records, written
@@ -273,7 +273,7 @@ def test_output_does_not_depend_on_threads(tmp_path: Path, threads: int) -> None
             scratch = tmp_path / f"scratch-{name}-{number}"
             scratch.mkdir(exist_ok=True)
             out = tmp_path / f"{name}-{number}.parquet"
-            estimate_from_log(log, name, out, limits=Limits(scratch, number, 2**29))
+            estimate_from_log(log, name, out, limits=ResourceLimits(scratch, number, 2**29))
             outs.append(out.read_bytes())
         assert outs[0] == outs[1]
 
@@ -313,7 +313,7 @@ def test_arrays_beyond_the_memory_limit_are_rejected(
         "2 results on distinct result pages need about 2048 MiB of memory, but only 512 MiB are "
         "available; increase --memory to 4097 MiB"
     )
-    limits = Limits(tmp_path, memory=2**30)
+    limits = ResourceLimits(tmp_path, memory=2**30)
     with pytest.raises(UsageError, match=message):
         estimate_from_log(log, "dbn", tmp_path / "out.parquet", limits=limits)
 
@@ -371,7 +371,9 @@ def test_parquet_read_in_place_equals_converted(
         converting = STANDALONE.model_copy(update={"max_query_chars": 1000})
         for params in (STANDALONE, converting):
             with duckdb.connect() as connection:
-                summary = open_log(connection, log, Limits(Path(folder)), NoProgress(), params)
+                summary = open_log(
+                    connection, log, ResourceLimits(Path(folder)), NoProgress(), params
+                )
                 rows = connection.sql(
                     "SELECT query, results, clicks FROM used_impressions ORDER BY impression"
                 ).fetchall()

@@ -6,7 +6,7 @@ import builder
 from builder.collection.imports import import_release
 from builder.collection.imports.release import ImportReport
 from builder.collection.read import Collection
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.text.keys import key64, query_id
 
 
@@ -20,7 +20,7 @@ def imported(release: Path, layout: str) -> ImportReport:
     """A release as a collection beside it."""
     scratch = release.with_name("scratch")
     scratch.mkdir()
-    return import_release(release, layout, release.with_name("out"), limits=Limits(scratch))
+    return import_release(release, layout, release.with_name("out"), limits=ResourceLimits(scratch))
 
 
 def opened(report: ImportReport) -> Collection:

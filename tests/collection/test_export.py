@@ -30,7 +30,7 @@ from builder.collection.imports.pages import read_documents
 from builder.collection.validate import validate
 from builder.errors import DataError, FormatError, UsageError
 from builder.io.tables import Table
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.trec.lines import QRELS, parse_trec
 from schemas import Documents
@@ -67,7 +67,7 @@ def test_what_is_exported_comes_back(
     layout, folder = release
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    report = import_release(folder, layout, tmp_path / "back", limits=Limits(scratch))
+    report = import_release(folder, layout, tmp_path / "back", limits=ResourceLimits(scratch))
     assert all(not ledger.rejected for ledger in report.ledgers.values())
     found = compare(built.root, report.version)
     assert found.is_empty

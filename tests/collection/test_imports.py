@@ -19,7 +19,7 @@ from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import UsageError
 from builder.evaluation.runs.qrels import read_qrels
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.text.keys import doc_id, key64, query_id
 from builder.trec import read_run, to_release_ids
 from builder.trec.released import strip_doc_prefix
@@ -32,7 +32,7 @@ TRAIN = "nested/release_2025_p1/French/LongEval Train Collection"
 def _import(release: Path, layout: str, folder: Path) -> ImportReport:
     scratch = folder / "scratch"
     scratch.mkdir(parents=True)
-    return import_release(release, layout, folder / "out", limits=Limits(scratch))
+    return import_release(release, layout, folder / "out", limits=ResourceLimits(scratch))
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +230,7 @@ def test_a_version_is_not_replaced(web: Path, tmp_path: Path) -> None:
     report = _import(web, "longeval-web", tmp_path)
     with pytest.raises(UsageError, match="already exists; choose another"):
         import_release(
-            web, "longeval-web", report.version.parent, limits=Limits(tmp_path / "scratch")
+            web, "longeval-web", report.version.parent, limits=ResourceLimits(tmp_path / "scratch")
         )
 
 

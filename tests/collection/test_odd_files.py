@@ -20,7 +20,7 @@ from builder.collection.imports.unread import find_unread_files
 from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import DataError, FormatError, UsageError
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.collection.releases import imported, opened, write
 
 ENGLISH = "2024-11"
@@ -214,7 +214,7 @@ def test_a_release_whose_queries_are_elsewhere_is_not_published(tmp_path: Path) 
     root = tmp_path / "release/publish/French"
     write(root / "Queries/queries.trec", "<top>\n<num>1</num>\n<title>eau</title>\n</top>\n")
     write(root / "Qrels/train.txt", "1 0 11 1\n")
-    limits = Limits(tmp_path)
+    limits = ResourceLimits(tmp_path)
     with pytest.raises(DataError) as error:
         import_release(tmp_path / "release", "longeval-2023", tmp_path / "out", limits=limits)
     assert str(error.value) == (
@@ -222,7 +222,7 @@ def test_a_release_whose_queries_are_elsewhere_is_not_published(tmp_path: Path) 
         "nothing was published; use --allow-empty if the release has no such data"
     )
     (tmp_path / "again").mkdir()
-    limits = Limits(tmp_path / "again")
+    limits = ResourceLimits(tmp_path / "again")
     report = import_release(
         tmp_path / "release", "longeval-2023", tmp_path / "out", allow_empty=True, limits=limits
     )
@@ -234,7 +234,7 @@ def test_an_archive_of_a_release_has_to_be_unpacked(name: str, tmp_path: Path) -
     write(tmp_path / "release" / name, b"PK")
     with pytest.raises(UsageError) as error:
         import_release(
-            tmp_path / "release", "longeval-sci", tmp_path / "out", limits=Limits(tmp_path)
+            tmp_path / "release", "longeval-sci", tmp_path / "out", limits=ResourceLimits(tmp_path)
         )
     assert str(error.value).endswith(f"; unpack {name} first")
 

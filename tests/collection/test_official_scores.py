@@ -18,7 +18,7 @@ from builder.collection.validate import validate
 from builder.errors import UsageError
 from builder.evaluation import EvaluationParameters, evaluate_paths
 from builder.evaluation.runs.qrels import read_qrels
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.collection.releases import imported, opened, write
 
 TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
@@ -79,7 +79,7 @@ def test_links_and_prior_datasets_are_read(tmp_path: Path) -> None:
     write(second / "metadata.json", json.dumps(named))
     (tmp_path / "scratch").mkdir()
     report = import_release(
-        second, "longeval-sci", tmp_path / "out", limits=Limits(tmp_path / "scratch")
+        second, "longeval-sci", tmp_path / "out", limits=ResourceLimits(tmp_path / "scratch")
     )
     assert report.rows == {
         "2024-11": {"queries": 1, "qrels": 1, "documents": 1},
@@ -185,7 +185,7 @@ def test_an_import_is_the_same_after_an_export(tmp_path: Path) -> None:
         connection.execute("UPDATE mapping SET last_updated_at = '[5, 6]' WHERE id = 1")
     (tmp_path / "third").mkdir()
     other = import_release(
-        out, "longeval-web", tmp_path / "other", limits=Limits(tmp_path / "third")
+        out, "longeval-web", tmp_path / "other", limits=ResourceLimits(tmp_path / "third")
     )
     differing = {d.table: d.changed for d in compare(first.version, other.version).tables}
     assert differing == {"snapshots/2022-06/documents": 1, "snapshots/2022-07/documents": 1}
@@ -224,7 +224,9 @@ def test_a_wrong_layout_is_refused_with_the_right_one(tmp_path: Path) -> None:
     for layout in ("longeval-sci", "longeval-2023"):
         (tmp_path / layout).mkdir()
         with pytest.raises(UsageError, match="the release has layout longeval-web: use --layout"):
-            import_release(tmp_path / "r", layout, tmp_path / "o", limits=Limits(tmp_path / layout))
+            import_release(
+                tmp_path / "r", layout, tmp_path / "o", limits=ResourceLimits(tmp_path / layout)
+            )
 
 
 def test_queries_of_two_months_are_paired_by_their_texts(tmp_path: Path) -> None:

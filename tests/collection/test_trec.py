@@ -12,8 +12,8 @@ from builder.collection.export.markup import escape_markup, join_lines_expr, une
 from builder.collection.export.trec import export_trec
 from builder.io.tables import table_at, write_frame
 from builder.parameters import ExportParameters
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 
@@ -91,7 +91,7 @@ IDS = ["d" + "0" * 15 + "1", "d" + "0" * 15 + "2"]
 QUERY = "q" + "0" * 16
 
 
-def _export(tmp_path: Path, texts: list[str | None], text: str | None) -> tuple[Ledger, Path]:
+def _export(tmp_path: Path, texts: list[str | None], text: str | None) -> tuple[RowLedger, Path]:
     """A snapshot of two documents and a query, with these texts in English."""
     documents = _blank(
         Documents,
@@ -116,7 +116,7 @@ def _export(tmp_path: Path, texts: list[str | None], text: str | None) -> tuple[
         queries=table_at(tmp_path, "queries", Queries),
         qrels=table_at(tmp_path, "qrels", Qrels),
         params=ExportParameters(),
-        limits=Limits(tmp_path),
+        limits=ResourceLimits(tmp_path),
         progress=NoProgress(),
         languages=("fr", "en"),
     )

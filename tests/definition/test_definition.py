@@ -124,7 +124,7 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
             "[clicks]",
             "[qrels]\ncuts = [0.5, 0.2]\n[clicks]",
             "qrels",
-            "expected cuts in ascending order that differ, are above 0 and are at most 1, found",
+            "expected two cuts in strictly ascending order, above 0 and at most 1, found",
         ),
         ("[clicks]", "[clicks", None, "not valid TOML"),
         (

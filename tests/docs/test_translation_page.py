@@ -5,7 +5,7 @@ from pathlib import Path
 
 from builder.models import bundled_model_folder
 from builder.parameters import TranslationParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.translation.standalone import translate_texts
 
 PAGE = (Path(__file__).parents[2] / "docs/translation.md").read_text("utf-8")
@@ -26,7 +26,9 @@ def test_translations_are_those_of_the_bundled_model(tmp_path: Path) -> None:
     assert quoted is not None
     shown = [*((french, english) for french, english in rows), quoted.groups()]
     params = TranslationParameters(model=bundled_model_folder())
-    found = translate_texts([french for french, _ in shown], params, Limits(tmp_path, threads=1))
+    found = translate_texts(
+        [french for french, _ in shown], params, ResourceLimits(tmp_path, threads=1)
+    )
     assert [translation.text for translation in found] == [english for _, english in shown]
 
 

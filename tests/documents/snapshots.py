@@ -10,8 +10,8 @@ from builder.documents import build_documents
 from builder.io.sources import Source
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters, VerdictFilter
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, url_key
 from schemas import Documents, Rejects, ShownDocuments, Verdicts
@@ -64,7 +64,7 @@ def gather_documents(
     filters: Sequence[VerdictFilter] = (),
     threads: int = 1,
     **params: Any,
-) -> tuple[pl.DataFrame, Ledger]:
+) -> tuple[pl.DataFrame, RowLedger]:
     """The stage `documents` on pages of these addresses; lists are given by name and content."""
     out, scratch = folder / "out", folder / "scratch"
     for home in (out, scratch):
@@ -82,7 +82,7 @@ def gather_documents(
         verdicts=store_verdicts(folder, "verdicts", verdicts) if verdicts else None,
         filters=filters,
         params=DocumentParameters(**{"sample_share": 1.0, **params}),
-        limits=Limits(scratch, threads=threads),
+        limits=ResourceLimits(scratch, threads=threads),
         progress=NoProgress(),
         deny=sources["deny"],
         allow=sources["allow"],

@@ -8,8 +8,8 @@ import pytest
 from builder.documents import measure_coverage
 from builder.errors import DataError
 from builder.io.tables import table_at, write_frame
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64
 from schemas import (
@@ -27,7 +27,7 @@ URL = "https://a.example/{}".format
 KEY = {n: key64(URL(n)) for n in range(9)}
 
 
-def measure(folder: Path, *, kept: dict[int, int], collected: list[int]) -> Ledger:
+def measure(folder: Path, *, kept: dict[int, int], collected: list[int]) -> RowLedger:
     """Two result pages, of 0 to 3 and of 2 to 5; the crawl has 0, 1, 2 and 8."""
     rows = [
         (0, 1, 10, 10, [KEY[0], KEY[1], KEY[2], KEY[3]], [1]),
@@ -58,7 +58,7 @@ def measure(folder: Path, *, kept: dict[int, int], collected: list[int]) -> Ledg
         shown_documents=table_at(folder, "ShownDocuments", ShownDocuments),
         pages=pages,
         documents=table_at(folder, "documents", Documents),
-        limits=Limits(folder / "scratch", threads=1),
+        limits=ResourceLimits(folder / "scratch", threads=1),
         progress=NoProgress(),
     )
     ledger.check("coverage")
@@ -100,6 +100,6 @@ def test_one_id_for_two_addresses_is_found(tmp_path: Path) -> None:
             shown_documents=table_at(tmp_path, "ShownDocuments", ShownDocuments),
             pages=table_at(tmp_path, "pages", Pages),
             documents=table_at(tmp_path, "documents", Documents),
-            limits=Limits(scratch, threads=1),
+            limits=ResourceLimits(scratch, threads=1),
             progress=NoProgress(),
         )

@@ -12,7 +12,7 @@ from builder.documents.row_groups import iter_row_groups
 from builder.documents.tokens import tokens_expr
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id
 from schemas import Candidates, Impressions, ShownDocuments
@@ -49,7 +49,7 @@ def _gather(
         pages=crawl[1],
         shown_documents=table_at(folder, "shown_documents", ShownDocuments),
         params=DocumentParameters(sample_share=share),
-        limits=Limits(scratch),
+        limits=ResourceLimits(scratch),
         progress=NoProgress(),
     )
     ledger.check("documents")
@@ -130,7 +130,7 @@ def test_shown_documents_of_candidates(tmp_path: Path) -> None:
         out,
         impressions=table_at(tmp_path, "impressions", Impressions),
         candidates=table_at(tmp_path, "candidates", Candidates),
-        limits=Limits(tmp_path),
+        limits=ResourceLimits(tmp_path),
         progress=NoProgress(),
     )
     assert (ledger.rows_in, ledger.rows_out) == (3, 2)

@@ -13,8 +13,8 @@ from builder.documents import build_documents, key_order
 from builder.io.tables import table_at, write_frame
 from builder.parameters import DocumentParameters
 from builder.runtime.executors import Executor, LocalExecutor, ProcessExecutor
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64
 from schemas import Documents, ShownDocuments
@@ -50,7 +50,7 @@ def _pages() -> pl.DataFrame:
 
 def _gather(
     folder: Path, order: Sequence[int], threads: int, executor: Executor
-) -> tuple[list[bytes], Ledger]:
+) -> tuple[list[bytes], RowLedger]:
     """Gather pages that come in this order, in row groups of 20."""
     fetches, pages = write_crawled(_pages()[list(order)], folder, rows_per_group=20)
     shown = pl.DataFrame({"doc": [key64("https://a.example/9")], "impressions": 1})
@@ -63,7 +63,7 @@ def _gather(
         pages=pages,
         shown_documents=table_at(folder, "shown_documents", ShownDocuments),
         params=DocumentParameters(sample_share=0.6, duplicates="keep_first"),
-        limits=Limits(folder / "scratch", threads, 2**30, executor),
+        limits=ResourceLimits(folder / "scratch", threads, 2**30, executor),
         progress=NoProgress(),
     )
     ledger.check("documents")

@@ -14,7 +14,7 @@ from builder.documents.row_groups import iter_row_groups
 from builder.documents.rules import PageRules
 from builder.io.tables import Table
 from builder.parameters import DocumentParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from tests.documents.snapshots import store_pages, store_shown
 
@@ -49,7 +49,7 @@ def gathered(folder: Path, crawl: tuple[Table, Table], **limits: int) -> dict[st
         pages=crawl[1],
         shown_documents=store_shown(folder, SHOWN),
         params=DocumentParameters(sample_share=0.8, near_duplicates="keep_first"),
-        limits=Limits(scratch, **limits),
+        limits=ResourceLimits(scratch, **limits),
         progress=NoProgress(),
     )
     ledger.check("documents")
@@ -83,12 +83,12 @@ def test_pages_that_are_all_left_out(
     monkeypatch.setattr(fingerprint_store, "MIN_POOL_BYTES", large)
     params = DocumentParameters(sample_share=0.0)
     rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
-    limits = Limits(tmp_path, threads=2, memory=2**30)
+    limits = ResourceLimits(tmp_path, threads=2, memory=2**30)
     store = build_fingerprint_store(
         list(iter_row_groups(*several_parts(tmp_path))), rules, params, limits, NoProgress()
     )
     assert store.excluded == {"not_in_sample": 30}
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         store.create_fingerprints_view(connection)
         assert store.find_duplicates(connection, 0.8).is_empty()
         assert connection.table("fingerprinted").fetchall() == []

@@ -13,7 +13,7 @@ from builder.documents.url_lists import UrlList, read_url_list
 from builder.errors import FormatError
 from builder.io.sources import Source
 from builder.parameters import DocumentParameters, VerdictFilter, VerdictFilterParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, url_key
 from schemas import Verdicts
@@ -175,7 +175,7 @@ def test_verdicts_on_pages_that_no_log_shows(tmp_path: Path) -> None:
         out,
         pages=store_pages(tmp_path, PAGES)[1],
         params=VerdictFilterParameters(),
-        limits=Limits(scratch, threads=1),
+        limits=ResourceLimits(scratch, threads=1),
         progress=NoProgress(),
         files=[Source(path, "verdicts.tsv")],
     )

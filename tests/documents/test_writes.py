@@ -12,7 +12,7 @@ from builder.ingest import ingest_crawl
 from builder.io.sources import Interval, Source
 from builder.io.tables import TableWriter, table_at, write_frame
 from builder.parameters import CrawlParameters, DocumentParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Fetches, Pages, ShownDocuments
 
@@ -43,7 +43,7 @@ def test_texts_are_written_once_when_crawled_and_once_as_documents(
     crawl.write_text("".join(lines))
     for home in ("crawl", "documents", "scratch"):
         (tmp_path / home).mkdir()
-    limits = Limits(tmp_path / "scratch", threads=2)
+    limits = ResourceLimits(tmp_path / "scratch", threads=2)
     ledger = ingest_crawl(
         tmp_path / "crawl",
         files=[Source(crawl, crawl.name)],

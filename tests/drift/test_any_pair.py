@@ -13,7 +13,7 @@ from builder import BuildReport, SimulationParameters
 from builder.collection.drift_file import read_drift
 from builder.commands import drift
 from builder.drift import list_findings, render_report
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 
 WORLD = SimulationParameters(
@@ -44,7 +44,7 @@ def version(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_pair_that_the_build_did_not_measure(version: Path, tmp_path: Path) -> None:
     """Pages that were shown and left out were said not to be shown."""
     collection = builder.open_collection(version)
-    limits = Limits(tmp_path, threads=1, memory=2**30)
+    limits = ResourceLimits(tmp_path, threads=1, memory=2**30)
     found = drift._compute_pair_drift(collection, ("2022-06", "2022-07"), limits, NoProgress())
     assert found["pairs"][0]["documents"]["left_out"] > 0
     assert found == read_drift(version)
@@ -72,7 +72,7 @@ def test_left_out_pages_that_are_not_all_listed(version: Path, tmp_path: Path) -
     rejects = pl.read_parquet(path)
     of_coverage = pl.col("stage") == "coverage"
     rejects.with_columns(key=pl.when(~of_coverage).then("key")).write_parquet(path)
-    limits = Limits(tmp_path, threads=1, memory=2**30)
+    limits = ResourceLimits(tmp_path, threads=1, memory=2**30)
     collection = builder.open_collection(copy)
     found = drift._compute_pair_drift(collection, ("2022-06", "2022-07"), limits, NoProgress())
     documents = found["pairs"][0]["documents"]
@@ -83,7 +83,7 @@ def test_left_out_pages_that_are_not_all_listed(version: Path, tmp_path: Path) -
 def test_two_of_three_snapshots(built: BuildReport, tmp_path: Path) -> None:
     """Pages, queries and clicks were those of all snapshots, and one sentence, too."""
     assert built.version is not None
-    pair, limits = ("2022-06", "2022-07"), Limits(tmp_path, threads=1, memory=2**30)
+    pair, limits = ("2022-06", "2022-07"), ResourceLimits(tmp_path, threads=1, memory=2**30)
     collection = builder.open_collection(built.version)
     wanted = drift._compute_pair_drift(collection, pair, limits, NoProgress())
     found = drift.compute_drift(built.version, *pair, limits, NoProgress())

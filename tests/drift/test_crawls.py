@@ -18,7 +18,7 @@ from builder.documents.tokens import document_tokens_expr
 from builder.drift import compare_crawls
 from builder.errors import FormatError, UsageError
 from builder.parameters import ChangeParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.crawled import read_crawled
 from tests.thorough import ALL
 
@@ -44,7 +44,7 @@ def lines(pages: list[tuple[str, str, str]]) -> str:
 
 def compare(old: Path, new: Path, scratch: Path) -> dict[str, Any]:
     scratch.mkdir()
-    return compare_crawls(old, new, ChangeParameters(), Limits(scratch, 2, 2**30))
+    return compare_crawls(old, new, ChangeParameters(), ResourceLimits(scratch, 2, 2**30))
 
 
 @pytest.fixture

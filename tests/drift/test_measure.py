@@ -16,7 +16,7 @@ from builder.drift.measure import measure_without_clicks, to_json
 from builder.drift.queries import query_statistics
 from builder.drift.series import OptionalInputs, SnapshotSeries
 from builder.parameters import ChangeParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 from tests.drift.worlds import Month, Rules, World, frame, observe, page, qrel, query, store
@@ -203,7 +203,7 @@ def test_every_check_is_answered(drift: dict[str, Any]) -> None:
     assert len(drift["checks"]) == 3 * len(SNAPSHOT_CHECKS) + 2 * len(PAIR_CHECKS) + 1
 
 
-def run(series: SnapshotSeries, limits: Limits, out: Path) -> Any:
+def run(series: SnapshotSeries, limits: ResourceLimits, out: Path) -> Any:
     out.mkdir()
     return measure_drift(
         out,

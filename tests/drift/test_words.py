@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from builder.drift.vocabulary import join_word_counts
 from builder.drift.words import count_lost_words, count_snapshot_words
 from builder.io.tables import Table, table_at, write_frame
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Documents, LostWords, WordCounts
 from tests.drift.worlds import frame, page
@@ -38,9 +38,9 @@ def written(folder: Path, held: Held) -> Table:
     return Table((path,), Documents)
 
 
-def limits(folder: Path) -> Limits:
+def limits(folder: Path) -> ResourceLimits:
     folder.mkdir(parents=True)
-    return Limits(folder, threads=1, memory=2**28)
+    return ResourceLimits(folder, threads=1, memory=2**28)
 
 
 def beside(folder: Path, series: list[Held]) -> pl.DataFrame:
@@ -67,7 +67,7 @@ def beside(folder: Path, series: list[Held]) -> pl.DataFrame:
         )
         assert ledger.rows_out == sum(len(left(series, place)) for _ in before)
         lost.append(table_at(out, "lost_words", LostWords))
-    with limits(folder / "together").connect() as connection:
+    with limits(folder / "together").connect_to_duckdb() as connection:
         join_word_counts(connection, counts, lost, folder / "beside.parquet")
     return pl.read_parquet(folder / "beside.parquet")
 

@@ -17,7 +17,7 @@ from builder.drift.pair_drift import create_optional_views
 from builder.drift.series import OptionalInputs, SnapshotSeries, compare_snapshots
 from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, query_id
 from schemas import (
@@ -197,9 +197,9 @@ def compare(
 
 def store(
     folder: Path, months: Mapping[str, Month], evidence: OptionalInputs | None = None
-) -> tuple[SnapshotSeries, Limits]:
+) -> tuple[SnapshotSeries, ResourceLimits]:
     """Write the tables of all snapshots, align them, and map them: what drift reads."""
-    limits = Limits(folder / "scratch", threads=2, memory=2**30)
+    limits = ResourceLimits(folder / "scratch", threads=2, memory=2**30)
     limits.scratch.mkdir(parents=True)
     contracts = {"documents": Documents, "queries": Queries, "qrels": Qrels}
     each: dict[str, dict[str, Table]] = {name: {} for name in contracts}

@@ -19,7 +19,7 @@ from builder.evaluation.runs.qrels import read_qrels
 from builder.io.sources import Source
 from builder.queries import parse_topics, rank_topics, read_monthly_counts
 from builder.queries.texts import read_query_texts
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.trec import read_run
 from tests.fuzz.mutations import mutate
 
@@ -83,7 +83,7 @@ def _release(folder: Path, data: bytes, kind: str) -> None:
         path.write_bytes(data if name == kind else SEEDS[name])
     (folder / "scratch").mkdir()
     report = import_release(
-        root, "longeval-web", folder / "out", limits=Limits(folder / "scratch", 1, 2**29)
+        root, "longeval-web", folder / "out", limits=ResourceLimits(folder / "scratch", 1, 2**29)
     )
     for ledger in report.ledgers.values():
         ledger.check(kind)

@@ -12,8 +12,8 @@ from builder.errors import LongEvalError
 from builder.ingest import ingest_crawl, ingest_log
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.simulation import SimulationParameters, simulate
 from tests.fuzz.differential import LONG_FORMS
@@ -103,7 +103,7 @@ def _unpacked(path: Path) -> bytes:
     return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
 
 
-def read(kind: str, data: bytes) -> Ledger | LongEvalError:
+def read(kind: str, data: bytes) -> RowLedger | LongEvalError:
     """Ingest one input; its account, or the error that refuses all of it."""
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         folder = Path(name)
@@ -111,7 +111,7 @@ def read(kind: str, data: bytes) -> Ledger | LongEvalError:
         path.write_bytes(data)
         for part in ("out", "scratch"):
             (folder / part).mkdir()
-        limits = Limits(folder / "scratch", threads=1, memory=2**29)
+        limits = ResourceLimits(folder / "scratch", threads=1, memory=2**29)
         files = [Source(path, "input")]
         common = {"files": files, "interval": INTERVAL, "limits": limits, "progress": NoProgress()}
         try:

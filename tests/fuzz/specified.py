@@ -20,7 +20,7 @@ from builder.ingest.logs.impression import Impression, make_impression
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, key64, url_key
 
@@ -96,7 +96,7 @@ def ingested(data: bytes, params: LogParameters, threads: int = 1) -> Outcome:
             files=[Source(folder / "input", "input")],
             interval=INTERVAL,
             params=params.model_copy(update=KEEP_ALL),
-            limits=Limits(folder / "scratch", threads=threads, memory=2**29),
+            limits=ResourceLimits(folder / "scratch", threads=threads, memory=2**29),
             progress=NoProgress(),
         )
         ledger.check("log")

@@ -14,7 +14,7 @@ import polars.selectors as cs
 
 from builder.io.tables import Table
 from builder.runtime.content import content_hash
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.stage import SCHEMAS
 from builder.runtime.store import RECORD
 
@@ -68,7 +68,7 @@ def table_hash(path: Path, scratch: Path) -> str:
         return EMPTY
     copy = scratch / "portable.parquet"
     frame.write_parquet(copy)
-    return content_hash(Table((copy,), SCHEMAS[path.stem]), Limits(scratch, threads=1))
+    return content_hash(Table((copy,), SCHEMAS[path.stem]), ResourceLimits(scratch, threads=1))
 
 
 def read_output(path: Path) -> pl.DataFrame:

@@ -14,8 +14,8 @@ from builder.ingest import ingest_crawl
 from builder.ingest.columns import note_missing_columns
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from tests.ingest.logs.log_files import ingest
 
@@ -35,7 +35,7 @@ def _parquet(row: dict[str, Any], path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _ingest_crawl(folder: Path, files: dict[str, bytes], **params: Any) -> Ledger:
+def _ingest_crawl(folder: Path, files: dict[str, bytes], **params: Any) -> RowLedger:
     sources = [Source(folder / name, name) for name in files]
     for source, data in zip(sources, files.values(), strict=True):
         source.path.write_bytes(data)
@@ -46,7 +46,7 @@ def _ingest_crawl(folder: Path, files: dict[str, bytes], **params: Any) -> Ledge
         files=sources,
         interval=Interval(0, 10),
         params=CrawlParameters.model_validate(params),
-        limits=Limits(folder / "scratch", threads=1),
+        limits=ResourceLimits(folder / "scratch", threads=1),
         progress=NoProgress(),
     )
 

@@ -11,7 +11,7 @@ from builder.ingest import ingest_crawl, ingest_log
 from builder.ingest.texts import strip_credentials
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, url_key
 from tests.crawled import read_crawled
@@ -30,7 +30,7 @@ def _ingest(work, folder: Path, path: Path, params: LogParameters | CrawlParamet
         files=[Source(path, path.name)],
         interval=EVER,
         params=params,
-        limits=Limits(folder / "scratch", threads=1),
+        limits=ResourceLimits(folder / "scratch", threads=1),
         progress=NoProgress(),
     )
     assert not [p for p in out.rglob("*") if p.is_file() and SECRET.encode() in p.read_bytes()]

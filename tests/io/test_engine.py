@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from builder.io import engine as engines
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 NUMBERS = "SELECT count(*) FROM duckdb_tables()"
 
@@ -21,9 +21,9 @@ def _one(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
 
 
 def test_nothing_is_left_of_earlier_work(tmp_path: Path) -> None:
-    limits = Limits(tmp_path, threads=1, memory=2**30)
+    limits = ResourceLimits(tmp_path, threads=1, memory=2**30)
     for _ in range(2):
-        with limits.connect() as connection:
+        with limits.connect_to_duckdb() as connection:
             assert _one(connection, NUMBERS) == 0
             assert _one(connection, "SELECT count(*) FROM duckdb_variables()") == 0
             connection.execute("CREATE TABLE t AS SELECT 1 AS a")
@@ -36,7 +36,9 @@ def test_nothing_is_left_of_earlier_work(tmp_path: Path) -> None:
 def test_limits_are_those_of_now(tmp_path: Path) -> None:
     found = []
     for threads, memory in ((1, 2**30), (2, 2**31), (1, 2**29)):
-        with Limits(tmp_path / str(memory), threads, memory).connect(0.5) as connection:
+        with ResourceLimits(tmp_path / str(memory), threads, memory).connect_to_duckdb(
+            0.5
+        ) as connection:
             asked = "SELECT current_setting('{}')"
             found.append(
                 tuple(
@@ -53,28 +55,28 @@ def test_limits_are_those_of_now(tmp_path: Path) -> None:
 
 
 def test_connections_that_overlap_are_apart(tmp_path: Path) -> None:
-    limits = Limits(tmp_path, threads=1, memory=2**30)
-    with limits.connect() as one, limits.connect() as other:
+    limits = ResourceLimits(tmp_path, threads=1, memory=2**30)
+    with limits.connect_to_duckdb() as one, limits.connect_to_duckdb() as other:
         one.execute("CREATE TABLE t AS SELECT 1 AS a")
         assert _one(other, NUMBERS) == 0
 
 
 def test_one_that_failed_or_spilled_is_not_used_again(tmp_path: Path) -> None:
-    limits = Limits(tmp_path, threads=1, memory=2**28)
-    with pytest.raises(duckdb.Error), limits.connect() as connection:
+    limits = ResourceLimits(tmp_path, threads=1, memory=2**28)
+    with pytest.raises(duckdb.Error), limits.connect_to_duckdb() as connection:
         connection.execute("SELECT * FROM nothing")
     assert engines._idle == []
-    with limits.connect(0.5) as connection:
+    with limits.connect_to_duckdb(0.5) as connection:
         connection.execute("CREATE TABLE t AS SELECT hash(i) AS h FROM range(30_000_000) r(i)")
     assert engines._idle == []
 
 
 def test_a_file_that_was_written_again_is_read_again(tmp_path: Path) -> None:
-    limits = Limits(tmp_path, threads=1, memory=2**30)
+    limits = ResourceLimits(tmp_path, threads=1, memory=2**30)
     path = tmp_path / "numbers.parquet"
     for number in range(3):
         with duckdb.connect() as writer:
             writer.execute(f"COPY (SELECT {number} AS n) TO '{path}' (FORMAT parquet)")
-        with limits.connect() as connection:
+        with limits.connect_to_duckdb() as connection:
             connection.read_parquet(str(path)).create_view("numbers")
             assert _one(connection, "SELECT n FROM numbers") == number

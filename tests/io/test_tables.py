@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builder.errors import LedgerError
 from builder.io.tables import Table, TableWriter, table_at, write_frame
-from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.ledger import RejectWriter, RowLedger
 from schemas import LogUrls, Rejects
 
 ROWS = pl.DataFrame(
@@ -97,7 +97,7 @@ def test_parts_are_read_in_order(tmp_path: Path) -> None:
 
 
 def test_ledger_must_balance() -> None:
-    ledger = Ledger("rows", rows_in=3, rows_out=2)
+    ledger = RowLedger("rows", rows_in=3, rows_out=2)
     with pytest.raises(LedgerError, match="3 rows in, but 2 out and 0 rejected"):
         ledger.check("stage")
     ledger.rejected["too_long"] = 1
@@ -105,7 +105,7 @@ def test_ledger_must_balance() -> None:
 
 
 def test_rejects_are_written_in_order_and_counted(tmp_path: Path) -> None:
-    ledger = Ledger("lines", rows_in=6)
+    ledger = RowLedger("lines", rows_in=6)
     with RejectWriter(tmp_path, "log", ledger) as rejects:
         rejects.add("not_json", file="b", line=7)
         rejects.add("not_json", file="a", line=9)
@@ -124,7 +124,7 @@ def test_rejects_of_one_kind_are_listed_up_to_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("builder.runtime.ledger.MAX_LISTED_REJECTS", 2)
-    ledger = Ledger("lines")
+    ledger = RowLedger("lines")
     with RejectWriter(tmp_path, "log", ledger) as rejects:
         for line in range(1, 6):
             rejects.add("not_json", file="a", line=line)

@@ -81,12 +81,12 @@ def read_words(source, interval, params):
         """
 from builder.ingest.logs.formats import read_impressions
 from builder.parameters import LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.io.sources import Interval, Source
 (tmp / "log.txt").write_text("5 u eau http://a.fr/\\nnonsense\\n")
 source = Source(tmp / "log.txt", "log.txt")
 params = LogParameters(format="spaces")
-(records,) = read_impressions(source, Interval(0, 10), params, Limits(tmp, threads=1))
+(records,) = read_impressions(source, Interval(0, 10), params, ResourceLimits(tmp, threads=1))
 assert records.rejects == [(2, "not_four_fields")], records
 print(records.impressions.num_rows)
 """,

@@ -44,7 +44,7 @@ WAY = (
 )
 """Every function that hands the parameter on, in the order in which each first does."""
 ASIDE = (
-    "Runner._identity",
+    "Runner._step_identity",
     "Runner._rerun_reasons",
     "Store.read_record",
     "Store.commit",

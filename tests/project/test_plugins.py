@@ -18,7 +18,7 @@ from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters, TranslationParameters
 from builder.plugins import find_plugins, load_plugin
 from builder.queries.plugins import load_plugins
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.translation import translate_texts
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "plugin"
@@ -73,7 +73,7 @@ def test_verdicts_are_asked_for_by_name(example: Path, world: Path, tmp_path: Pa
     text = (world / "workflow.toml").read_text() + '\n[verdicts]\nplugins = ["shouting"]\n'
     (tmp_path / "workflow.toml").write_text(text)
     report = builder.build(tmp_path / "workflow.toml", tmp_path / "out", until="verdicts")
-    assert report.steps_run > 0
+    assert report.executed_step_count > 0
 
 
 def test_the_doctor_lists_them(example: Path, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_log_reader_has_a_name(example: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_text('7|u|eau|["http://a.fr/"]|[1]\nnonsense\n')
     params = LogParameters(format="bars")
-    limits = Limits(tmp_path, threads=1)
+    limits = ResourceLimits(tmp_path, threads=1)
     (records,) = read_impressions(Source(log, "log.txt"), Interval(0, 10), params, limits)
     assert len(records.impressions) == 1
     assert records.rejects == [(2, "not_five_fields")]
@@ -158,7 +158,9 @@ def test_two_plug_ins_of_one_name_are_refused(example: Path, tmp_path: Path) -> 
 
 def test_an_engine_translates(example: Path, tmp_path: Path) -> None:
     params = TranslationParameters(model=tmp_path, engine="backwards")
-    (found,) = translate_texts(["Le chat dort."], params, Limits(tmp_path, threads=1))
+    (found,) = translate_texts(["Le chat dort."], params, ResourceLimits(tmp_path, threads=1))
     assert found.text == "dort. chat Le"
     with pytest.raises(UsageError, match="'forwards' is not installed"):
-        translate_texts(["x"], params.model_copy(update={"engine": "forwards"}), Limits(tmp_path))
+        translate_texts(
+            ["x"], params.model_copy(update={"engine": "forwards"}), ResourceLimits(tmp_path)
+        )

@@ -10,7 +10,7 @@ import pytest
 import schemas
 from builder.io.sources import Source
 from builder.io.tables import Table, table_at, write_frame
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.text.keys import fold_texts, key64
 
 Impression = tuple[str, int | None, Sequence[int]]
@@ -22,7 +22,7 @@ class Room:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.limits = Limits(scratch=folder, threads=2, memory=512 * 2**20)
+        self.limits = ResourceLimits(scratch=folder, threads=2, memory=512 * 2**20)
         self._outputs = 0
 
     def out(self) -> Path:

@@ -11,8 +11,8 @@ from builder.parameters import SelectionParameters, VerdictFilter
 from builder.queries import funnel_steps, select_queries
 from builder.queries.rules import EXCLUDED_USERS_ONLY
 from builder.queries.stop_lists import read_stop_lists
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, key64
 from schemas import Candidates
@@ -20,7 +20,7 @@ from schemas import Candidates
 ANY = SelectionParameters(min_users=1, min_impressions=1)
 
 
-def run(room, shown, params, topics=("eau", "loi"), **more) -> tuple[pl.DataFrame, Ledger]:  # type: ignore[no-untyped-def]
+def run(room, shown, params, topics=("eau", "loi"), **more) -> tuple[pl.DataFrame, RowLedger]:  # type: ignore[no-untyped-def]
     out = room.out()
     ledger = select_queries(
         out,
@@ -45,7 +45,7 @@ def asked(text: str, users: int, clicks=()) -> list[tuple[str, int, tuple[int, .
     return [(text, user, tuple(clicks)) for user in range(users)]
 
 
-def dropped(ledger: Ledger) -> dict[str, int]:
+def dropped(ledger: RowLedger) -> dict[str, int]:
     return {name: count for name, count in ledger.rejected.items() if count}
 
 
@@ -371,7 +371,7 @@ def test_ranges_threads_and_order_give_the_same_bytes(
     monkeypatch.setattr("builder.queries.anonymous.FORMS_PER_RANGE", 7)
     parts, _ = run(room, shown, ANY)
     assert whole.equals(parts)
-    room.limits = Limits(scratch=room.folder, threads=1, memory=256 * 2**20)
+    room.limits = ResourceLimits(scratch=room.folder, threads=1, memory=256 * 2**20)
     run(room, shown[::-1], ANY)
     files = [path.read_bytes() for path in sorted(room.folder.glob("out*/candidates.parquet"))]
     assert len(files) == 3

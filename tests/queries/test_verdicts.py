@@ -8,7 +8,7 @@ from builder.io.tables import Table, table_at
 from builder.parameters import SelectionParameters, VerdictFilter, VerdictFilterParameters
 from builder.queries import collect_verdicts, excluded_keys, verdict_coverage
 from builder.queries.verdict_files import read_verdicts
-from builder.runtime.ledger import Ledger
+from builder.runtime.ledger import RowLedger
 from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 from schemas import Verdicts
@@ -22,7 +22,7 @@ SHOWN = [
 ]
 
 
-def run(room, files=(), plugins=()) -> tuple[Table, Ledger]:  # type: ignore[no-untyped-def]
+def run(room, files=(), plugins=()) -> tuple[Table, RowLedger]:  # type: ignore[no-untyped-def]
     log = room.log(SHOWN, results=1)
     urls = [(key64("eau 1"), "https://eau.example/", "https://eau.example/")]
     out = room.out()

@@ -15,7 +15,7 @@ from builder.cli import main
 from builder.io.tables import Table
 from builder.parameters import VariantParameters
 from builder.queries import find_leaks
-from builder.runtime.ledger import Ledger
+from builder.runtime.ledger import RowLedger
 from builder.runtime.progress import NoProgress
 from schemas import NearLeaks, Queries
 
@@ -28,7 +28,7 @@ def copy(built: BuildReport, world: Path, tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "world/workflow.toml", tmp_path / "collection"
 
 
-def _ledger(report: BuildReport, step: str) -> Ledger:
+def _ledger(report: BuildReport, step: str) -> RowLedger:
     (found,) = [result.ledger for result in report.results if str(result.step) == step]
     assert found is not None
     return found

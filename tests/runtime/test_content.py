@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from builder.io.tables import Table
 from builder.runtime.content import content_hash
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import LogUrls
 
 ROWS = [(1, "a", "b"), (2, "é\n\"'", ""), (3, "a", "b"), (3, "a", "b")]
@@ -22,7 +22,7 @@ def _hash(folder: Path, *parts: list[tuple[int, str, str]]) -> str:
         path = folder / f"part-{number}.parquet"
         frame.cast({"doc": pl.UInt64}).write_parquet(path)
         paths.append(path)
-    return content_hash(Table(tuple(paths), LogUrls), Limits(folder, threads=2))
+    return content_hash(Table(tuple(paths), LogUrls), ResourceLimits(folder, threads=2))
 
 
 @settings(max_examples=10, deadline=None)

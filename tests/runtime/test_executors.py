@@ -25,7 +25,7 @@ from builder.runtime.executors import (
     create_executor,
     map_partitions,
 )
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 NAMES = ("local", "processes", "ray")
 
@@ -40,7 +40,7 @@ def executor(request: pytest.FixtureRequest):
     workers.close()
 
 
-def squared(number: int, limits: Limits, home: Path) -> int:
+def squared(number: int, limits: ResourceLimits, home: Path) -> int:
     """Leave a trace, and answer later the earlier the item."""
     assert limits.scratch.is_dir()
     (limits.scratch / "mine").write_text("x")
@@ -54,7 +54,7 @@ def test_results_are_in_order_and_scratch_is_private(executor: Executor, tmp_pat
     scratch, home = tmp_path / "scratch", tmp_path / "home"
     scratch.mkdir()
     home.mkdir()
-    limits = Limits(scratch, threads=2, memory=1000, executor=executor)
+    limits = ResourceLimits(scratch, threads=2, memory=1000, executor=executor)
     assert list(map_partitions(partial(squared, home=home), range(7), limits)) == [
         number * number for number in range(7)
     ]
@@ -70,11 +70,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from builder.runtime.executors import ProcessExecutor, map_partitions
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.runtime.test_executors import squared
 print("begun")
 home = Path({home!r})
-limits = Limits(home / "scratch", threads=2, memory=1000, executor=ProcessExecutor())
+limits = ResourceLimits(home / "scratch", threads=2, memory=1000, executor=ProcessExecutor())
 print(list(map_partitions(partial(squared, home=home), range(3), limits)))
 limits.executor.close()
 """
@@ -107,7 +107,7 @@ def test_main_module_is_unchanged(tmp_path: Path) -> None:
     watcher = threading.Thread(target=watch)
     watcher.start()
     with closing(ProcessExecutor()) as workers:
-        list(workers.map(process_of, range(3), Limits(tmp_path, threads=2)))
+        list(workers.map(process_of, range(3), ResourceLimits(tmp_path, threads=2)))
     is_done.set()
     watcher.join()
     assert seen == {main}
@@ -118,14 +118,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from builder.runtime.executors import ProcessExecutor
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.runtime.test_executors import waits
-limits = Limits(Path({home!r}), threads=2)
+limits = ResourceLimits(Path({home!r}), threads=2)
 list(ProcessExecutor().map(waits, [Path({home!r}, name) for name in "ab"], limits))
 """
 
 
-def waits(path: Path, limits: Limits) -> None:
+def waits(path: Path, limits: ResourceLimits) -> None:
     """Write the number of the process, and wait."""
     path.with_suffix(".part").write_text(str(os.getpid()))
     path.with_suffix(".part").rename(path)
@@ -156,7 +156,7 @@ def _is_running(process: int) -> bool:
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def dies_once(number: int, limits: Limits, home: Path) -> int:
+def dies_once(number: int, limits: ResourceLimits, home: Path) -> int:
     """The worker of item 3 is killed when it first gets it."""
     if number == 3 and not (home / "died").exists():
         (home / "died").touch()
@@ -164,19 +164,19 @@ def dies_once(number: int, limits: Limits, home: Path) -> int:
     return number
 
 
-def dies(number: int, limits: Limits) -> int:
+def dies(number: int, limits: ResourceLimits) -> int:
     os.kill(os.getpid(), signal.SIGKILL)
     return number
 
 
-def fails(number: int, limits: Limits) -> int:
+def fails(number: int, limits: ResourceLimits) -> int:
     raise FormatError(f"no {number}", "file.txt", number)
 
 
 def test_item_of_a_dead_worker_is_retried(executor: Executor, tmp_path: Path) -> None:
     if isinstance(executor, LocalExecutor):
         pytest.skip("its worker is this process")
-    limits = Limits(tmp_path, threads=2, executor=executor)
+    limits = ResourceLimits(tmp_path, threads=2, executor=executor)
     task = partial(dies_once, home=tmp_path)
     assert list(map_partitions(task, range(8), limits)) == list(range(8))
     assert (tmp_path / "died").exists()
@@ -185,20 +185,20 @@ def test_item_of_a_dead_worker_is_retried(executor: Executor, tmp_path: Path) ->
 
 def test_item_that_kills_all_workers_is_reported(tmp_path: Path) -> None:
     with closing(ProcessExecutor()) as workers:
-        limits = Limits(tmp_path, threads=2, executor=workers)
+        limits = ResourceLimits(tmp_path, threads=2, executor=workers)
         with pytest.raises(DataError, match=f"died {ATTEMPTS} times while processing 0"):
             list(map_partitions(dies, range(3), limits))
 
 
 def test_errors_of_workers_are_those_of_the_task(executor: Executor, tmp_path: Path) -> None:
-    limits = Limits(tmp_path, threads=2, executor=executor)
+    limits = ResourceLimits(tmp_path, threads=2, executor=executor)
     with pytest.raises(FormatError, match=r"file\.txt, line 5: no 5") as raised:
         list(map_partitions(fails, [5], limits))
     assert raised.value.line == 5
     assert raised.value.exit_code == 1
 
 
-def gives_what_cannot_be_sent(_: int, limits: Limits) -> object:
+def gives_what_cannot_be_sent(_: int, limits: ResourceLimits) -> object:
     return lambda: None
 
 
@@ -207,17 +207,17 @@ def test_unpicklable_result_raises(tmp_path: Path) -> None:
         closing(ProcessExecutor()) as workers,
         pytest.raises(RuntimeError, match=r"cannot pickle the result .*lambda"),
     ):
-        list(workers.map(gives_what_cannot_be_sent, [1], Limits(tmp_path, threads=2)))
+        list(workers.map(gives_what_cannot_be_sent, [1], ResourceLimits(tmp_path, threads=2)))
 
 
-def process_of(_: int, limits: Limits) -> int:
+def process_of(_: int, limits: ResourceLimits) -> int:
     """The process that works here."""
     return os.getpid()
 
 
 def test_fewer_processes_than_threads(tmp_path: Path) -> None:
     workers = ProcessExecutor(max_workers=1)
-    found = set(workers.map(process_of, range(6), Limits(tmp_path, threads=3)))
+    found = set(workers.map(process_of, range(6), ResourceLimits(tmp_path, threads=3)))
     workers.close()
     assert len(found) == 1
     assert found != {os.getpid()}
@@ -279,7 +279,7 @@ def test_ray_retries_and_ends_only_the_connection_that_was_opened_here(
     ray = FakeRay(connected)
     monkeypatch.setitem(sys.modules, "ray", ray)
     executor = create_executor("ray")
-    limits = Limits(tmp_path, threads=2, memory=1000, executor=executor)
+    limits = ResourceLimits(tmp_path, threads=2, memory=1000, executor=executor)
     task = partial(squared, home=tmp_path)
     for _ in range(2):
         assert list(map_partitions(task, range(5), limits)) == [0, 1, 4, 9, 16]

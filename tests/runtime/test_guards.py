@@ -9,7 +9,7 @@ import pytest
 import builder
 from builder import BuildReport, DataError, UsageError
 from builder.collection.imports import import_release
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.runner import Runner
 from tests.collection.releases import write
 
@@ -95,7 +95,7 @@ def test_an_import_without_a_row_is_not_published(tmp_path: Path) -> None:
     write(tmp_path / "r/2022-06_queries.txt", "1\teau\n")
     write(tmp_path / "r/2022-06_qrels.txt", "1 0 7\n")
     (tmp_path / "scratch").mkdir()
-    limits = Limits(tmp_path / "scratch")
+    limits = ResourceLimits(tmp_path / "scratch")
     with pytest.raises(DataError, match=r"no qrels could be read from 1 file \(1 not_four_columns"):
         import_release(tmp_path / "r", "longeval-web", tmp_path / "out", limits=limits)
     assert not (tmp_path / "out/1.0.0").exists()
@@ -105,6 +105,6 @@ def test_an_import_without_a_row_is_not_published(tmp_path: Path) -> None:
         "longeval-web",
         tmp_path / "out",
         allow_empty=True,
-        limits=Limits(tmp_path / "again"),
+        limits=ResourceLimits(tmp_path / "again"),
     )
     assert report.rows["2022-06"] == {"queries": 1, "qrels": 0, "documents": 0}

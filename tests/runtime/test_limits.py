@@ -11,7 +11,7 @@ from builder.io.disk import convert_path_error, reraise_as_user_errors
 from builder.runtime import limits as runtime_limits
 from builder.runtime.limits import (
     DEFAULT_MEMORY,
-    Limits,
+    ResourceLimits,
     count_usable_cores,
     parse_memory,
     usable_memory_bytes,
@@ -40,14 +40,14 @@ def test_what_is_no_size(text: str) -> None:
 
 
 def test_limits_do_not_change_while_stages_run(tmp_path: Path) -> None:
-    limits = Limits(tmp_path)
+    limits = ResourceLimits(tmp_path)
     assert limits.memory == parse_memory(DEFAULT_MEMORY)
     with pytest.raises(FrozenInstanceError):
         limits.threads = 2  # type: ignore[misc]
 
 
 def test_the_engine_gets_its_limits(tmp_path: Path) -> None:
-    with Limits(tmp_path, threads=1, memory=2**30).connect() as connection:
+    with ResourceLimits(tmp_path, threads=1, memory=2**30).connect_to_duckdb() as connection:
         query = "SELECT current_setting('threads'), current_setting('memory_limit')"
         threads, memory = connection.execute(query).fetchall()[0]
     assert threads == 1
@@ -101,18 +101,20 @@ def test_the_path_of_an_error_is_told() -> None:
 
 
 def test_an_engine_without_memory_is_told_what_to_raise(tmp_path: Path) -> None:
-    limits = Limits(tmp_path, threads=1, memory=2**20)
+    limits = ResourceLimits(tmp_path, threads=1, memory=2**20)
     with (
         pytest.raises(DataError, match="stage x needs more memory than the limit; raise --mem"),
         reraise_as_user_errors("stage x", tmp_path),
-        limits.connect() as connection,
+        limits.connect_to_duckdb() as connection,
     ):
         connection.execute("SELECT list(i) FROM range(10_000_000) r(i)").fetchall()
 
 
 def test_an_engine_gets_its_share_and_never_less_than_it_needs(tmp_path: Path) -> None:
     def limit(memory: int, share: float) -> str:
-        with Limits(tmp_path, threads=1, memory=memory).connect(share) as connection:
+        with ResourceLimits(tmp_path, threads=1, memory=memory).connect_to_duckdb(
+            share
+        ) as connection:
             row = connection.execute("SELECT current_setting('memory_limit')").fetchone()
         return str(row[0]) if row else ""
 

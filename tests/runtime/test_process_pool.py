@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from builder.runtime.executors import ProcessExecutor, map_partitions, process_pool
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
-LIMITS = Limits(Path(), threads=2, memory=2**30)
+LIMITS = ResourceLimits(Path(), threads=2, memory=2**30)
 
 
-def double(number: int, limits: Limits) -> int:
+def double(number: int, limits: ResourceLimits) -> int:
     assert limits.threads == 1
     return 2 * number
 
 
-def thread_of(_: int, limits: Limits) -> int:
+def thread_of(_: int, limits: ResourceLimits) -> int:
     return threading.get_ident()
 
 
@@ -49,7 +49,7 @@ def test_large_work_uses_processes() -> None:
         (replace(LIMITS, executor=ProcessExecutor()), 10),
     ],
 )
-def test_other_fields_are_unchanged(limits: Limits, size: int) -> None:
+def test_other_fields_are_unchanged(limits: ResourceLimits, size: int) -> None:
     with process_pool(limits, size, 10, 2**29) as some:
         assert some is limits
 

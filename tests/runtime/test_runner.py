@@ -15,8 +15,8 @@ from builder.errors import DataError, LedgerError, SchemaError, UsageError
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import ClickParameters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.plan import Pipeline
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.references import All, FileReference, From, Same, To
@@ -80,13 +80,13 @@ def read_words(
     out: Path,
     *,
     files: Annotated[tuple[Source, ...], FileReference(lambda w, key: w.snapshot(key).log)],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """Words of the files; words with a dash are rejected."""
     words = [word for file in files for word in file.path.read_text().split()]
     kept = [word for word in words if "-" not in word]
-    ledger = Ledger("words", len(words), len(kept))
+    ledger = RowLedger("words", len(words), len(kept))
     with RejectWriter(out, "words", ledger) as rejects:
         for word in words:
             if "-" in word:
@@ -96,12 +96,17 @@ def read_words(
 
 
 def shout(
-    out: Path, *, words: Same[Words], params: ClickParameters, limits: Limits, progress: Progress
-) -> Ledger:
+    out: Path,
+    *,
+    words: Same[Words],
+    params: ClickParameters,
+    limits: ResourceLimits,
+    progress: Progress,
+) -> RowLedger:
     """Words in upper case, as often as the prior says."""
     shouts = [word.upper() * int(params.prior_alpha) for word in _words(words)]
     _write(out, "shouts", shouts)
-    with RejectWriter(out, "shout", ledger := Ledger("words", len(shouts), len(shouts))):
+    with RejectWriter(out, "shout", ledger := RowLedger("words", len(shouts), len(shouts))):
         return ledger
 
 
@@ -110,25 +115,27 @@ def compare(
     *,
     shouts_from: From[Shouts],
     shouts_to: To[Shouts],
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """How many words each side has."""
     _write(out, "sizes", [str(len(_words(side))) for side in (shouts_from, shouts_to)])
-    with RejectWriter(out, "compare", ledger := Ledger("sides", 2, 2)):
+    with RejectWriter(out, "compare", ledger := RowLedger("sides", 2, 2)):
         return ledger
 
 
-def collect(out: Path, *, words: All[Words], limits: Limits, progress: Progress) -> Ledger:
+def collect(
+    out: Path, *, words: All[Words], limits: ResourceLimits, progress: Progress
+) -> RowLedger:
     """Snapshots by name."""
     _write(out, "names", list(words))
-    with RejectWriter(out, "collect", ledger := Ledger("snapshots", 2, 2)):
+    with RejectWriter(out, "collect", ledger := RowLedger("snapshots", 2, 2)):
         return ledger
 
 
 def toy(**changed: Any) -> Pipeline:
     """The toy pipeline, with other functions or versions for some stages."""
-    functions: dict[str, Callable[..., Ledger]] = {
+    functions: dict[str, Callable[..., RowLedger]] = {
         "words": read_words,
         "shout": shout,
         "compare": compare,
@@ -160,7 +167,7 @@ def run(folder: Path, pipeline: Pipeline | None = None) -> dict[str, StepResult]
     """One run; the results by step."""
     pipeline = pipeline or toy()
     runner = _runner(folder, pipeline)
-    steps = pipeline.plan(runner.definition.workflow)
+    steps = pipeline.plan_steps(runner.definition.workflow)
     with runner.store.lock():
         return {str(result.step): result for result in runner.run(steps, lambda _: None)}
 
@@ -208,7 +215,7 @@ def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
     run(folder)
     (folder / "workflow.toml").write_text(DEFINITION.replace("alpha = 1.0", "alpha = 2.0"))
     runner = _runner(folder, pipeline := toy())
-    planned = runner.dry_run(pipeline.plan(runner.definition.workflow))
+    planned = runner.dry_run(pipeline.plan_steps(runner.definition.workflow))
     assert [str(result.step) for result in planned if result.has_run] == [*ALL[2:4]]
     assert planned[2].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
     assert [str(result.step) for result in planned if result.is_conditional] == [ALL[4]]
@@ -227,7 +234,7 @@ def test_alternatives_are_joined(names: list[str], text: str) -> None:
 
 def test_explain_writes_nothing(folder: Path) -> None:
     runner = _runner(folder, pipeline := toy())
-    results = runner.dry_run(pipeline.plan(runner.definition.workflow))
+    results = runner.dry_run(pipeline.plan_steps(runner.definition.workflow))
     assert [str(result.step) for result in results if result.has_run] == ALL
     assert not list((folder / "out").rglob("*.parquet"))
 
@@ -281,7 +288,7 @@ def test_damaged_outputs_are_repaired_before_they_are_published(folder: Path) ->
     runner = _runner(folder, pipeline := toy())
     results: list[StepResult] = []
     with runner.store.lock():
-        runner.repair(pipeline.plan(runner.definition.workflow), results.append)
+        runner.rerun_damaged_steps(pipeline.plan_steps(runner.definition.workflow), results.append)
     assert [str(result.step) for result in results if result.has_run] == [ALL[5]]
     assert path.read_bytes() == good[path.relative_to(folder).as_posix()]
 
@@ -306,7 +313,7 @@ def test_a_missing_intermediate_file_is_built_again(folder: Path) -> None:
 
 def test_a_failed_stage_leaves_the_old_state(folder: Path) -> None:
     @wraps(shout)
-    def fail(out: Path, **_: Any) -> Ledger:
+    def fail(out: Path, **_: Any) -> RowLedger:
         (out / "half.parquet").write_text("half")
         raise DataError("no more disk")
 
@@ -334,7 +341,7 @@ def test_leftovers_of_a_kill_are_swept(folder: Path) -> None:
 
 def test_lost_rows_are_a_fault(folder: Path) -> None:
     @wraps(read_words)
-    def lose(out: Path, **arguments: Any) -> Ledger:
+    def lose(out: Path, **arguments: Any) -> RowLedger:
         ledger = read_words(out, **arguments)
         ledger.rows_out -= 1
         return ledger
@@ -345,9 +352,9 @@ def test_lost_rows_are_a_fault(folder: Path) -> None:
 
 def test_unlisted_rejects_are_a_fault(folder: Path) -> None:
     @wraps(read_words)
-    def hide(out: Path, **arguments: Any) -> Ledger:
+    def hide(out: Path, **arguments: Any) -> RowLedger:
         ledger = read_words(out, **arguments)
-        with RejectWriter(out, "words", Ledger("words")):
+        with RejectWriter(out, "words", RowLedger("words")):
             return ledger
 
     with pytest.raises(LedgerError, match="1 words rejected, but"):
@@ -356,7 +363,7 @@ def test_unlisted_rejects_are_a_fault(folder: Path) -> None:
 
 def test_a_broken_contract_is_a_fault(folder: Path) -> None:
     @wraps(read_words)
-    def rename(out: Path, **arguments: Any) -> Ledger:
+    def rename(out: Path, **arguments: Any) -> RowLedger:
         ledger = read_words(out, **arguments)
         path = out / "words.parquet"
         pl.read_parquet(path).rename({"word": "mot"}).write_parquet(path)
@@ -378,16 +385,16 @@ def test_two_builds_at_once(folder: Path) -> None:
 
 def test_only_one_snapshot_and_what_it_needs(folder: Path) -> None:
     workflow = Definition.load(folder / "workflow.toml").workflow
-    steps = toy().plan(workflow, ["2022-07"], "shout")
+    steps = toy().plan_steps(workflow, ["2022-07"], "shout")
     assert [str(step) for step in steps] == ["words 2022-07", "shout 2022-07"]
-    steps = toy().plan(workflow, ["2022-06", "2022-07"])
+    steps = toy().plan_steps(workflow, ["2022-06", "2022-07"])
     assert [str(step) for step in steps] == ALL[:5]
 
 
 def test_an_unknown_stage(folder: Path) -> None:
     workflow = Definition.load(folder / "workflow.toml").workflow
     with pytest.raises(UsageError, match="unknown stage 'shut'; did you mean 'shout'"):
-        toy().plan(workflow, until="shut")
+        toy().plan_steps(workflow, until="shut")
 
 
 def test_a_table_that_nobody_writes() -> None:
@@ -403,7 +410,7 @@ def test_a_table_with_two_writers() -> None:
 
 
 def test_an_argument_without_origin() -> None:
-    def count(out: Path, *, words: Table, limits: Limits, progress: Progress) -> Ledger:
+    def count(out: Path, *, words: Table, limits: ResourceLimits, progress: Progress) -> RowLedger:
         raise NotImplementedError
 
     with pytest.raises(TypeError, match="argument 'words' is not a table"):
@@ -416,7 +423,7 @@ def test_a_stage_is_still_its_function(tmp_path: Path) -> None:
     ledger = words(
         tmp_path,
         files=(Source(tmp_path / "june.txt", "june.txt"),),
-        limits=Limits(tmp_path),
+        limits=ResourceLimits(tmp_path),
         progress=NoProgress(),
     )
     assert (ledger.rows_in, ledger.rows_out) == (2, 2)

@@ -38,7 +38,7 @@ from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 from builder.queries.matching import match_topics
 from builder.queries.personal import detect_personal_data
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.trec import read_run
 from builder.trec.bounded import read_decompressed_bytes
 from tests.security.tools import (
@@ -133,7 +133,7 @@ def test_document_ids_of_a_release_are_no_paths(tmp_path: Path) -> None:
         (root / path).write_text(data)
     (tmp_path / "scratch").mkdir()
     report = import_release(
-        root, "longeval-web", tmp_path / "out/deep", limits=Limits(tmp_path / "scratch")
+        root, "longeval-web", tmp_path / "out/deep", limits=ResourceLimits(tmp_path / "scratch")
     )
     export(report.version, "trec", tmp_path / "out/deep/trec")
     assert {p.name for p in tmp_path.iterdir()} == {"r", "scratch", "out"}
@@ -164,7 +164,7 @@ def test_file_names_are_no_code(tmp_path: Path, name: str) -> None:
 def test_scratch_folders_are_no_code(tmp_path: Path) -> None:
     scratch = tmp_path / "a'; SELECT 1; --"
     scratch.mkdir()
-    with Limits(scratch, 1, 2**29).connect() as connection:
+    with ResourceLimits(scratch, 1, 2**29).connect_to_duckdb() as connection:
         assert connection.sql("SELECT 42").fetchall() == [(42,)]
 
 

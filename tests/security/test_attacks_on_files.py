@@ -20,7 +20,7 @@ from builder.definition.model import Definition
 from builder.errors import DataError, DefinitionError, FormatError, LongEvalError
 from builder.evaluation.runs.qrels import read_qrels
 from builder.parameters import TranslationParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.translation import check_model
 from builder.translation.engine import ModelOutput
 from builder.translation.memory import TranslationMemory
@@ -176,16 +176,18 @@ def test_model_folders_are_not_believed(tmp_path: Path, config: str) -> None:
     (tmp_path / "shared_vocabulary.json").write_text('["<unk>", "../../x"]')
     (tmp_path / "scratch").mkdir()
     with at_most(60), pytest.raises(FormatError):
-        check_model(TranslationParameters(model=tmp_path), Limits(tmp_path / "scratch", threads=1))
+        check_model(
+            TranslationParameters(model=tmp_path), ResourceLimits(tmp_path / "scratch", threads=1)
+        )
 
 
 def test_scratch_of_workers_is_private(tmp_path: Path) -> None:
     from builder.runtime.executors import run_in_scratch_folder
 
-    def mode(_: int, limits: Limits) -> int:
+    def mode(_: int, limits: ResourceLimits) -> int:
         return stat.S_IMODE(limits.scratch.stat().st_mode)
 
-    assert run_in_scratch_folder(mode, Limits(tmp_path), 0) == 0o700
+    assert run_in_scratch_folder(mode, ResourceLimits(tmp_path), 0) == 0o700
 
 
 def test_the_action_puts_no_input_into_its_script() -> None:

@@ -12,8 +12,8 @@ from builder import BuildReport
 from builder.ingest import ingest_crawl, ingest_log
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ def at_most(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def read_log(folder: Path, data: bytes, name: str = "log", **params: object) -> Ledger:
+def read_log(folder: Path, data: bytes, name: str = "log", **params: object) -> RowLedger:
     """Ingest a log, which may be without an impression or a click."""
     (folder / name).write_bytes(data)
     for part in ("out", "scratch"):
@@ -48,12 +48,12 @@ def read_log(folder: Path, data: bytes, name: str = "log", **params: object) -> 
         files=[Source(folder / name, name)],
         interval=ANY,
         params=LogParameters.model_validate({"empty": "allow", "clickless": "allow", **params}),
-        limits=Limits(folder / "scratch", 1, 2**29),
+        limits=ResourceLimits(folder / "scratch", 1, 2**29),
         progress=NoProgress(),
     )
 
 
-def read_crawl(folder: Path, data: bytes) -> Ledger:
+def read_crawl(folder: Path, data: bytes) -> RowLedger:
     """Ingest a crawl."""
     (folder / "crawl").write_bytes(data)
     for part in ("out", "scratch"):
@@ -63,7 +63,7 @@ def read_crawl(folder: Path, data: bytes) -> Ledger:
         files=[Source(folder / "crawl", "crawl")],
         interval=ANY,
         params=CrawlParameters(interval="ignore"),
-        limits=Limits(folder / "scratch", 1, 2**29),
+        limits=ResourceLimits(folder / "scratch", 1, 2**29),
         progress=NoProgress(),
     )
 

@@ -15,7 +15,7 @@ import pytest
 
 from builder.errors import FormatError, UsageError
 from builder.parameters import TranslationParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.translation import add_model, check_model
 from builder.translation.adding import find_license, language_prefixes
 
@@ -37,13 +37,13 @@ tiny = _module("tiny_models")
 
 
 @pytest.fixture
-def limits(tmp_path: Path) -> Limits:
+def limits(tmp_path: Path) -> ResourceLimits:
     """One thread and a scratch folder."""
     (tmp_path / "scratch").mkdir()
-    return Limits(tmp_path / "scratch", threads=1)
+    return ResourceLimits(tmp_path / "scratch", threads=1)
 
 
-def test_a_ctranslate2_folder(model: Path, limits: Limits, tmp_path: Path) -> None:
+def test_a_ctranslate2_folder(model: Path, limits: ResourceLimits, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     shutil.copytree(model, folder)
     (folder / "LICENSE.txt").write_text("CC0")
@@ -54,7 +54,7 @@ def test_a_ctranslate2_folder(model: Path, limits: Limits, tmp_path: Path) -> No
     assert tomllib.loads(found["definition"]) == {"translate": {"model": str(folder)}}
 
 
-def test_an_opus_mt_folder_is_converted(limits: Limits, tmp_path: Path) -> None:
+def test_an_opus_mt_folder_is_converted(limits: ResourceLimits, tmp_path: Path) -> None:
     folder, out = tiny.build_opus_mt(tmp_path / "opus"), tmp_path / "converted"
     with pytest.raises(UsageError, match="must be converted to CTranslate2; use --out"):
         add_model(folder, limits)
@@ -68,7 +68,9 @@ def test_an_opus_mt_folder_is_converted(limits: Limits, tmp_path: Path) -> None:
         add_model(folder, limits, out=out)
 
 
-def test_a_damaged_model_is_reported_and_leaves_nothing(limits: Limits, tmp_path: Path) -> None:
+def test_a_damaged_model_is_reported_and_leaves_nothing(
+    limits: ResourceLimits, tmp_path: Path
+) -> None:
     folder = tiny.build_opus_mt(tmp_path / "opus")
     (folder / "opus.npz").write_bytes(b"PK")
     with pytest.raises(FormatError, match="cannot convert"):
@@ -77,7 +79,9 @@ def test_a_damaged_model_is_reported_and_leaves_nothing(limits: Limits, tmp_path
 
 
 @pytest.mark.parametrize("config", [None, "{", "[]", '{"model_type": "llama"}'])
-def test_a_folder_of_no_known_kind(config: str | None, limits: Limits, tmp_path: Path) -> None:
+def test_a_folder_of_no_known_kind(
+    config: str | None, limits: ResourceLimits, tmp_path: Path
+) -> None:
     folder = tmp_path / "odd"
     folder.mkdir()
     if config is not None:
@@ -123,7 +127,7 @@ def test_a_transformers_folder_is_converted(
     build: Callable[[Path], Path],
     kind: str,
     prefixes: dict[str, str],
-    limits: Limits,
+    limits: ResourceLimits,
     tmp_path: Path,
 ) -> None:
     _transformers()
@@ -134,7 +138,7 @@ def test_a_transformers_folder_is_converted(
 
 
 def test_the_missing_converter_is_named(
-    limits: Limits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    limits: ResourceLimits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     (tmp_path / "config.json").write_text('{"model_type": "marian"}')
@@ -162,7 +166,9 @@ def test_the_manual_has_a_command_for_each_kind() -> None:
 
 
 @pytest.mark.parametrize("named", NAMES)
-def test_the_commands_of_the_manual_convert(named: str, limits: Limits, tmp_path: Path) -> None:
+def test_the_commands_of_the_manual_convert(
+    named: str, limits: ResourceLimits, tmp_path: Path
+) -> None:
     if named != "opus-mt-fr-en":
         _transformers()
     NAMES[named](tmp_path / named)

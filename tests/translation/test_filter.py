@@ -7,7 +7,7 @@ import pytest
 
 from builder.errors import FormatError
 from builder.parameters import TranslationParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.translation import translate_stream
 from builder.translation.filter import read_line_blocks
 
@@ -46,6 +46,6 @@ def test_as_many_lines_come_out(model: Path, tmp_path: Path) -> None:
     source.write_bytes("le chat\n\n- un chien\r\n\vle\u2028chat".encode())
     params = TranslationParameters(model=model, compute_type="float32")
     with source.open("rb") as stream:
-        blocks = translate_stream(stream, params, Limits(tmp_path, threads=1))
+        blocks = translate_stream(stream, params, ResourceLimits(tmp_path, threads=1))
         texts = [translation.text for block in blocks for translation in block]
     assert texts == ["the cat", "", "- a dog\r", "\vthe\u2028cat"]

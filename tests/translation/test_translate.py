@@ -150,7 +150,7 @@ def test_another_model_is_another_translation(
 ) -> None:
     definition = define(world, model, tmp_path)
     shutil.copytree(translated.root, tmp_path / "out")
-    assert builder.build(definition, tmp_path / "out").steps_run == 0
+    assert builder.build(definition, tmp_path / "out").executed_step_count == 0
     (tmp_path / "world/model/config.json").write_text('{"add_source_eos": false, "x": 1}')
     again = builder.build(definition, tmp_path / "out", explain=True)
     reasons = {str(result.step): result.reasons for result in again.results if result.has_run}
@@ -206,7 +206,7 @@ def test_whole_texts_kept_change_nothing_but_time(
     (kept / "texts.sqlite").write_bytes(b"no database")
     shutil.rmtree(tmp_path / "out/.work/translate")
     report = builder.build(define(world, model, tmp_path), tmp_path / "out", threads=1)
-    assert report.steps_run > 0
+    assert report.executed_step_count > 0
     with (
         TranslationMemory(kept / "memory.sqlite") as memory,
         TextCache(kept / "texts.sqlite") as texts,

@@ -22,7 +22,7 @@ from builder.drift import OptionalInputs, compare_snapshots
 from builder.drift.pair_drift import OPTIONAL_TABLES, read_pair_drift
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import ChangeParameters, DocumentParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.simulation import SimulationParameters, simulate
 from builder.text.keys import id_to_key
@@ -137,7 +137,7 @@ class Laboratory:
     def _compare(self, after: Path, *, shifted: bool) -> list[dict[str, Any]]:
         scratch = self.folder / "scratch"
         shutil.rmtree(scratch, ignore_errors=True)
-        limits = Limits(scratch, threads=2, memory=2**30)
+        limits = ResourceLimits(scratch, threads=2, memory=2**30)
         (scratch / "maps").mkdir(parents=True)
         homes = dict(zip(MONTHS, (self.before, after), strict=True))
         main = {kind: {m: _table(home, m, kind) for m, home in homes.items()} for kind in MAIN}

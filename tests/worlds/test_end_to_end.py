@@ -168,7 +168,7 @@ def test_a_second_build_does_nothing(copy: tuple[Path, Path]) -> None:
     definition, root = copy
     before = sums(root)
     report = builder.build(definition, root)
-    assert report.steps_run == 0
+    assert report.executed_step_count == 0
     assert not report.published
     assert sums(root) == before
 

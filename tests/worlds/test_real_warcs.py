@@ -16,7 +16,7 @@ from builder.ingest.crawls.formats import read_pages
 from builder.ingest.crawls.html import parse_html
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.bench.main_text import overlap
 
 ANY = CrawlParameters(interval="ignore")
@@ -26,7 +26,9 @@ SITES = 42
 
 def read(path: Path) -> tuple[pl.DataFrame, Counter[str]]:
     """Pages of an archive, and the other records by reason."""
-    blocks = list(read_pages(Source(path, path.name), EVER, ANY, Limits(path.parent, threads=1)))
+    blocks = list(
+        read_pages(Source(path, path.name), EVER, ANY, ResourceLimits(path.parent, threads=1))
+    )
     pages = pl.concat(block.pages for block in blocks)
     reasons = Counter(reason for block in blocks for _, reason in block.rejects)
     assert sum(block.records for block in blocks) == pages.height + reasons.total()

@@ -30,10 +30,10 @@ from builder.collection.export.files import (
 from builder.collection.export.numeric_ids import assign_query_numbers, replace_ids_with_numbers
 from builder.io.tables import Table
 from builder.parameters import ExportParameters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Same, Setting
+from builder.runtime.references import Same, SettingReference
 from builder.runtime.stage import stage
 from builder.text.names import column_suffixes
 from schemas import Documents, Qrels, Queries
@@ -47,12 +47,12 @@ def export_trec(
     queries: Same[Queries],
     qrels: Same[Qrels],
     params: ExportParameters,
-    limits: Limits,  # noqa: ARG001 - passed to every stage
+    limits: ResourceLimits,  # noqa: ARG001 - passed to every stage
     progress: Progress,
-    languages: Annotated[Sequence[str], Setting(lambda w, _: w.collection.languages)],
-) -> Ledger:
+    languages: Annotated[Sequence[str], SettingReference(lambda w, _: w.collection.languages)],
+) -> RowLedger:
     """Stage: write the documents, topics and qrels of a snapshot in TREC formats, by language."""
-    ledger = Ledger("documents")
+    ledger = RowLedger("documents")
     with RejectWriter(out, "trec", ledger):
         if params.trec:
             suffixes = column_suffixes(languages)

@@ -24,7 +24,7 @@ from builder.documents.fingerprints import fingerprint_pages_with_language
 from builder.ingest.texts import normalize_texts, to_single_lines
 from builder.io import parquet
 from builder.io.tables import TableWriter
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from schemas import RELEASED
 
@@ -97,7 +97,9 @@ class DocumentImporter:
             for doc_id, url in read_url_list(self._snapshot.url_list, name, self._log):
                 yield doc_id, url, 0
 
-    def write(self, out: Path, judged_ids: pl.Series, limits: Limits, progress: Progress) -> int:
+    def write(
+        self, out: Path, judged_ids: pl.Series, limits: ResourceLimits, progress: Progress
+    ) -> int:
         """Write the `documents` table of the snapshot, and return the number of rows.
 
         Args:
@@ -116,7 +118,7 @@ class DocumentImporter:
         table = RELEASED["documents"]
         with (
             TableWriter(out / "documents" / "part-00000.parquet", table) as writer,
-            limits.connect(share=0.5) as connection,
+            limits.connect_to_duckdb(memory_share=0.5) as connection,
         ):
             self._create_staged_view(connection, parquet.list_files(staged))
             connection.execute(OCCURRENCES_SQL)

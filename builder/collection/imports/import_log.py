@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.io.tables import write_frame
-from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.ledger import RejectWriter, RowLedger
 from schemas import Irregularities
 
 EXAMPLE_LENGTH = 80
@@ -40,9 +40,9 @@ class ImportLog:
         self._counts.update(other._counts)
         self._examples |= other._examples
 
-    def write_tables(self, folder: Path) -> Ledger:
+    def write_tables(self, folder: Path) -> RowLedger:
         """Write the tables `rejects` and `irregularities`; return the record counts as a ledger."""
-        ledger = Ledger("records", rows_in=self.records_read)
+        ledger = RowLedger("records", rows_in=self.records_read)
         with RejectWriter(folder, "import", ledger) as rejects:
             for reason, file, line, key in self._rejects:
                 rejects.add(reason, file=file, line=line, key=key)

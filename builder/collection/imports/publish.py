@@ -16,7 +16,7 @@ from builder.drift import compare_snapshots, measure_drift
 from builder.io.tables import Table, TableWriter, table_at, write_frame, write_query_result
 from builder.parameters import ChangeParameters
 from builder.runtime.content import content_hash
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.publisher import sha256
 from builder.text.names import ENGLISH
@@ -33,7 +33,7 @@ def publish_release(
     snapshots: list[SnapshotFiles],
     root: Path,
     source_language: str,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
 ) -> None:
     """Add id maps, changes, drift report, card and manifest to a folder of imported snapshots."""
@@ -93,21 +93,23 @@ JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 """SQL query for each table; replaces ids with keys that are the same in all snapshots."""
 
 
-def _write_tables_with_stable_ids(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
+def _write_tables_with_stable_ids(
+    folder: Path, snapshot: str, limits: ResourceLimits
+) -> dict[str, Table]:
     """Write documents, queries and qrels of a snapshot to the scratch folder, with stable keys."""
     snapshot_folder = limits.with_scratch_folder(snapshot).scratch
     tables = {}
-    with limits.connect(share=0.5) as connection:
-        _open_snapshot_table(folder, snapshot, "release_ids").view(connection, "ids")
+    with limits.connect_to_duckdb(memory_share=0.5) as connection:
+        _open_snapshot_table(folder, snapshot, "release_ids").create_view(connection, "ids")
         for kind, sql in STABLE_ID_QUERIES.items():
-            _open_snapshot_table(folder, snapshot, kind).view(connection, kind)
+            _open_snapshot_table(folder, snapshot, kind).create_view(connection, kind)
             write_query_result(connection, sql, snapshot_folder / f"{kind}.parquet", TABLES[kind])
             tables[kind] = table_at(snapshot_folder, kind, TABLES[kind])
     return tables
 
 
 def _write_comparisons(
-    folder: Path, snapshot_names: list[str], limits: Limits, progress: Progress
+    folder: Path, snapshot_names: list[str], limits: ResourceLimits, progress: Progress
 ) -> None:
     """Write the id maps, changes between consecutive snapshots, `drift.json` and the report."""
     scratch = limits.with_scratch_folder("compare")
@@ -180,7 +182,9 @@ def _snapshot_interval(snapshot: SnapshotFiles) -> tuple[date, date]:
     return start, date(start.year + years, month + 1, 1)
 
 
-def _describe_tables(folder: Path, snapshot_names: list[str], limits: Limits) -> dict[str, Any]:
+def _describe_tables(
+    folder: Path, snapshot_names: list[str], limits: ResourceLimits
+) -> dict[str, Any]:
     """Return the manifest entry (row count, content hash, schema) of each table, by path."""
     collection = {**collection_layout.COLLECTION_TABLES, **collection_layout.CHANGE_TABLES}
     tables = {table_path: (folder, table_path, name) for name, table_path in collection.items()}

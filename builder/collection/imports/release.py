@@ -20,8 +20,8 @@ from builder.collection.imports.snapshot import (
 from builder.errors import DataError
 from builder.io.disk import reraise_as_user_errors
 from builder.reporting.numbers import pluralize
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import (
     PARTIAL,
@@ -45,7 +45,7 @@ class ImportReport:
     """
 
     version: Path
-    ledgers: Mapping[str, Ledger]
+    ledgers: Mapping[str, RowLedger]
     rows: Mapping[str, Mapping[str, int]]
     plan: ImportPlan
 
@@ -59,7 +59,7 @@ def import_release(
     version: str = "1.0.0",
     qrels_variant: str | None = None,
     allow_empty: bool = False,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Import a published release as a collection.
@@ -87,7 +87,7 @@ def import_release(
     root, final, snapshots = plan.root, plan.version, plan.snapshots
     release_info = Release(root, layout, detect_source_language(snapshots))
     meter = progress or NoProgress()
-    ledgers: dict[str, Ledger] = {}
+    ledgers: dict[str, RowLedger] = {}
     rows: dict[str, dict[str, int]] = {}
     try:
         with (
@@ -119,9 +119,9 @@ def _write_snapshots(
     release: Release,
     snapshots: Sequence[SnapshotFiles],
     folder: Path,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-    ledgers: dict[str, Ledger],
+    ledgers: dict[str, RowLedger],
     row_counts: dict[str, dict[str, int]],
 ) -> None:
     """Write the tables of every snapshot to `folder`, and fill in `ledgers` and `row_counts`.
@@ -149,7 +149,7 @@ def _check_tables_not_empty(
     release: Release,
     snapshots: Sequence[SnapshotFiles],
     row_counts: Mapping[str, Mapping[str, int]],
-    ledgers: Mapping[str, Ledger],
+    ledgers: Mapping[str, RowLedger],
 ) -> None:
     """Raise an error if a snapshot has no queries, or if no row of a table could be read.
 

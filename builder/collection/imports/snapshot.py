@@ -24,8 +24,8 @@ from builder.collection.imports.judged import (
 from builder.collection.imports.layouts import LAYOUTS
 from builder.collection.imports.origin import Release
 from builder.io.tables import write_frame
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.text.names import ENGLISH, FRENCH
 from schemas import RELEASED, ReleaseIds
@@ -135,9 +135,9 @@ def write_snapshot(
     queries: SnapshotQueries,
     stable_query_keys: dict[str, str] | None,
     folder: Path,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> tuple[Ledger, dict[str, int]]:
+) -> tuple[RowLedger, dict[str, int]]:
     """Write the tables of a released snapshot.
 
     Args:

@@ -21,7 +21,7 @@ from builder.ingest.rejects import RejectError, value_or_reject_reason
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import map_partitions, process_pool
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 MIN_POOL_BYTES = 32 * 2**20
 """Minimum total size of the files in bytes for which worker processes are started."""
@@ -88,7 +88,10 @@ class FetchBatch:
 
 
 def parse_fetches(
-    fetches: Iterable[NumberedFetch], source: Source, params: CrawlParameters, limits: Limits
+    fetches: Iterable[NumberedFetch],
+    source: Source,
+    params: CrawlParameters,
+    limits: ResourceLimits,
 ) -> Iterator[NumberedPage]:
     """Yield each record of a crawl file as its number and its raw page or reject reason.
 
@@ -103,8 +106,8 @@ def parse_fetches(
 
 
 def limits_with_parser_pool(
-    files: Sequence[Source], limits: Limits
-) -> AbstractContextManager[Limits]:
+    files: Sequence[Source], limits: ResourceLimits
+) -> AbstractContextManager[ResourceLimits]:
     """Context manager that yields the given limits, with a process pool if the files are large.
 
     Since a process can parse only one HTML page at a time, large files are parsed by several
@@ -135,7 +138,9 @@ def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Ite
         yield FetchBatch(source.name, tuple(batch))
 
 
-def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[NumberedPage]:
+def parse_batch(
+    batch: FetchBatch, _: ResourceLimits, params: CrawlParameters
+) -> list[NumberedPage]:
     """Parse a batch of fetches; return the number and raw page or reject reason of each record."""
     return [
         (

@@ -35,7 +35,7 @@ from builder.io.parquet import MAGIC
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ordered_map
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 WARC, WARC_NAME = b"WARC/", re.compile(r"\.(?:warc|wet)(?:\.(?:gz|zst|open))*$", re.IGNORECASE)
 """Signature of a WARC file, and file names by which one is recognized if its first record is
@@ -49,7 +49,7 @@ BLOCK_CHARS = 8 * 2**20
 
 
 def read_pages(
-    source: Source, interval: Interval, params: CrawlParameters, limits: Limits
+    source: Source, interval: Interval, params: CrawlParameters, limits: ResourceLimits
 ) -> Iterator[PageBlock]:
     """Yield the valid pages and the rejects of a crawl file in blocks.
 

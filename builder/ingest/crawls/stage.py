@@ -21,8 +21,8 @@ from builder.ingest.rejects import FILE_TRUNCATED
 from builder.io.sources import Interval, Source
 from builder.io.tables import TableWriter
 from builder.parameters import CrawlParameters
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import FileReference, SnapshotInterval
 from builder.runtime.stage import stage
@@ -37,9 +37,9 @@ def ingest_crawl(
     files: Annotated[Sequence[Source], FileReference(lambda w, key: w.snapshot(key).crawl)],
     interval: SnapshotInterval,
     params: CrawlParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """Stage: read the crawls of a snapshot, and keep the latest fetch of each page.
 
     Args:
@@ -57,7 +57,7 @@ def ingest_crawl(
         FormatError: a file cannot be opened, or lacks required columns.
         DataError: two canonical URLs have the same document key.
     """
-    ledger, path = Ledger("records"), out / "fetches.parquet"
+    ledger, path = RowLedger("records"), out / "fetches.parquet"
     shortened = undated = titled = 0
     if len(files) > 1:
         columns = {file.name: optional_column_presence(file, params) for file in files}
@@ -100,7 +100,7 @@ def ingest_crawl(
 
 
 def _read_page_blocks(
-    files: Sequence[Source], interval: Interval, params: CrawlParameters, limits: Limits
+    files: Sequence[Source], interval: Interval, params: CrawlParameters, limits: ResourceLimits
 ) -> Iterator[tuple[int, PageBlock]]:
     """Yield blocks of pages and rejects from all crawl files, each with the index of its file."""
     with limits_with_parser_pool(files, limits) as readers:

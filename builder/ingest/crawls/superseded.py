@@ -16,7 +16,7 @@ import polars as pl
 from builder.errors import DataError
 from builder.io import parquet
 from builder.io.tables import write_query_result
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import Pages
 
 MEMORY_SHARE = 0.3
@@ -61,9 +61,9 @@ class LatestFetchSelector:
         limits: Memory limit and scratch folder.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ResourceLimits) -> None:
         self._stack = ExitStack()
-        self._connection = self._stack.enter_context(limits.connect(MEMORY_SHARE))
+        self._connection = self._stack.enter_context(limits.connect_to_duckdb(MEMORY_SHARE))
         schema = pl.DataFrame(schema={**Pages.dtypes(), **ORIGIN_DTYPES})
         self._columns = schema.columns
         self._connection.register("added", schema.to_arrow())

@@ -7,11 +7,13 @@ from builder.errors import DataError
 from builder.ingest.logs.detection import LogFile
 from builder.ingest.logs.formats import read_raw_batches
 from builder.parameters import LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.publisher import sha256
 
 
-def check_contents_differ(logs: Sequence[LogFile], params: LogParameters, limits: Limits) -> None:
+def check_contents_differ(
+    logs: Sequence[LogFile], params: LogParameters, limits: ResourceLimits
+) -> None:
     """Check that no two log files have equal content; files without any record may be equal.
 
     Only files of equal size are hashed.

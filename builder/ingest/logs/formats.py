@@ -47,7 +47,7 @@ from builder.io.sources import Interval, Source
 from builder.parameters import LOG_READERS, LogParameters
 from builder.plugins import load_plugin
 from builder.runtime.executors import ordered_map
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 LogReader = Callable[[Source, Interval, LogParameters], Iterator[NumberedRecord]]
 """Function that reads a log file: yields numbered records with standard field names (see
@@ -81,7 +81,7 @@ def read_impressions(
     source: Source,
     interval: Interval | None,
     params: LogParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     notes: list[str] | None = None,
 ) -> Iterator[CheckedRecords]:
     """Read and check all records of a log file.
@@ -99,7 +99,7 @@ def read_impressions(
     Raises:
         FormatError: the file cannot be opened, or required columns are missing.
     """
-    with limits.connect(ENGINE_SHARE) as connection:
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
 
         def check_batch(batch: DeferredBatch) -> CheckedRecords:
             return check_records(batch(connection), interval, params, connection)
@@ -114,7 +114,7 @@ def read_raw_batches(
     files: Iterable[LogFile],
     interval: Interval | None,
     params: LogParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     notes: list[str] | None = None,
 ) -> Iterator[tuple[int, DeferredBatch]]:
     """Yield batches of unchecked records from log files, each with the index of its file.
@@ -132,7 +132,7 @@ def read_raw_batches(
 
 
 def _open_log(
-    file: LogFile, interval: Interval | None, params: LogParameters, limits: Limits
+    file: LogFile, interval: Interval | None, params: LogParameters, limits: ResourceLimits
 ) -> OpenedLog:
     """Open a log file of any format, and determine whether it is in long form."""
     source, kind, needs_time = file.source, file.file_format, interval is not None
@@ -166,7 +166,9 @@ def _as_deferred_batch(raw_records: RawRecords) -> DeferredBatch:
     return lambda _: raw_records
 
 
-def _open_json(source: Source, params: LogParameters, encoding: str, limits: Limits) -> OpenedLog:
+def _open_json(
+    source: Source, params: LogParameters, encoding: str, limits: ResourceLimits
+) -> OpenedLog:
     """Open a JSON Lines log with one impression or one result per line."""
     check_not_json_array(source)
     objects = partial(read_result_rows, source, params, encoding)
@@ -207,11 +209,11 @@ def _group_rows_into_batches(
 def _group_into_impressions(
     batches: Iterator[tuple[int, DeferredBatch]],
     params: LogParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     notes: list[str],
 ) -> Iterator[tuple[int, DeferredBatch]]:
     """Group rows with one result each into impressions, using a separate DuckDB connection."""
-    with limits.connect(ENGINE_SHARE) as connection:
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
         rows = ((index, batch(connection)) for index, batch in batches)
         for index, raw in group_result_rows(rows, connection, params, notes):
             yield index, _as_deferred_batch(raw)

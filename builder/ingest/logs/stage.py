@@ -37,8 +37,8 @@ from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.plugins import plugin_packages
 from builder.runtime.executors import ordered_map
-from builder.runtime.ledger import Ledger, RejectWriter
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RejectWriter, RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import FileReference, SnapshotInterval
 from builder.runtime.stage import stage
@@ -62,9 +62,9 @@ def ingest_log(
     files: Annotated[Sequence[Source], FileReference(lambda w, key: w.snapshot(key).log)],
     interval: SnapshotInterval,
     params: LogParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     progress: Progress,
-) -> Ledger:
+) -> RowLedger:
     """Stage: read the query logs of a snapshot as impressions, with keys instead of texts.
 
     Args:
@@ -85,7 +85,7 @@ def ingest_log(
     """
     logs = [determine_format_and_encoding(file, params) for file in files]
     check_contents_differ(logs, params, limits)
-    ledger = Ledger("records", notes=[log.note for log in logs if log.note])
+    ledger = RowLedger("records", notes=[log.note for log in logs if log.note])
     if len(logs) > 1:
         columns = {log.source.name: optional_column_presence(log, params) for log in logs}
         ledger.notes.extend(note_missing_columns(columns))
@@ -124,14 +124,14 @@ def _encode_batches(
     logs: Sequence[LogFile],
     interval: Interval,
     params: LogParameters,
-    limits: Limits,
+    limits: ResourceLimits,
     notes: list[str],
 ) -> Iterator[tuple[int, EncodedRecords]]:
     """Yield the file index and the impressions of each batch, with keys instead of strings.
 
     Notes about split impressions are appended to `notes`.
     """
-    with limits.connect(ENGINE_SHARE) as connection:
+    with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
         secret = _derive_secret_key([log.source for log in logs])
         encoder = KeyEncoder(secret, params.address, params.scheme, connection)
         wanted = interval if params.undated == "reject" else None
@@ -146,10 +146,10 @@ def _encode_batches(
 
 
 def _read_impressions_to_drop(
-    staged_log: StagedLog, params: LogParameters, limits: Limits
+    staged_log: StagedLog, params: LogParameters, limits: ResourceLimits
 ) -> pl.DataFrame:
     """Return the impressions that the user rules drop, such as those of bots, with the reasons."""
-    with limits.connect(USER_RULES_SHARE) as connection:
+    with limits.connect_to_duckdb(USER_RULES_SHARE) as connection:
         return pl.DataFrame(find_impressions_to_drop(connection, staged_log.log, params).read_all())
 
 
@@ -163,7 +163,7 @@ def _derive_secret_key(files: Sequence[Source]) -> str:
 
 
 def _check_not_empty(
-    ledger: Ledger, staged_log: StagedLog, params: LogParameters, files: Sequence[Source]
+    ledger: RowLedger, staged_log: StagedLog, params: LogParameters, files: Sequence[Source]
 ) -> None:
     """Check that a log has impressions and clicks, unless section `[log]` does not require them.
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from builder.errors import DataError
 from builder.io import parquet
 from builder.io.tables import write_query_result
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import LogQueries, LogUrls
 
 ENGINE_SHARE = 0.6
@@ -96,7 +96,7 @@ class StringTableWriter:
         limits: Memory limit and scratch folder.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ResourceLimits) -> None:
         self._limits = limits
         capacity = int(limits.memory * CACHE_SHARE / BYTES_PER_KEY)
         self._surfaces, self._docs = RecentKeys(capacity), RecentKeys(capacity)
@@ -134,7 +134,7 @@ class StringTableWriter:
             DataError: two distinct strings have the same key.
         """
         self._opened.close()
-        with self._limits.connect(ENGINE_SHARE) as connection:
+        with self._limits.connect_to_duckdb(ENGINE_SHARE) as connection:
             for path in self._paths:
                 parquet.open_relation(connection, path).create_view(path.stem)
             connection.execute(DISTINCT)

@@ -1,8 +1,8 @@
 """Executors that run a task for every partition: in this process, in worker processes, or on Ray.
 
 Results are returned in the order of the items. If a worker dies, its item is retried in another
-worker, up to `ATTEMPTS` times in all. Tasks must therefore be idempotent: they write whole files,
-named after the item, into folders that every worker can see.
+worker, with at most `ATTEMPTS` attempts in total. Tasks must therefore be idempotent: they write
+whole files, named after the item, into folders that every worker can see.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ from builder.runtime.executors.cluster import RayExecutor
 from builder.runtime.executors.processes import ProcessExecutor
 
 if TYPE_CHECKING:
-    from builder.runtime.limits import Limits
+    from builder.runtime.limits import ResourceLimits
 
 __all__ = [
     "ATTEMPTS",
@@ -64,7 +64,7 @@ def create_executor(name: str) -> Executor:
 def map_partitions(
     task: Task[Item, Result],
     items: Iterable[Item],
-    limits: "Limits",
+    limits: "ResourceLimits",
     *,
     single_threaded: bool = False,
 ) -> Iterator[Result]:
@@ -90,9 +90,9 @@ def map_partitions(
 
 @contextmanager
 def process_pool(
-    limits: "Limits", work_bytes: int, min_work_bytes: int, worker_bytes: int
-) -> "Iterator[Limits]":
-    """Context manager that starts a process pool for large work, and yields limits that use it.
+    limits: "ResourceLimits", work_bytes: int, min_work_bytes: int, worker_bytes: int
+) -> "Iterator[ResourceLimits]":
+    """Context manager that yields limits with a process pool as executor if the work is large.
 
     The pool is shut down on exit. The limits are yielded unchanged if the work is small, if they
     already have another executor, or in a daemon process, which cannot have child processes.

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from builder.runtime.limits import Limits
+    from builder.runtime.limits import ResourceLimits
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Task = Callable[[Item, "Limits"], Result]
+Task = Callable[[Item, "ResourceLimits"], Result]
 """A module-level function, or a `functools.partial` of one, so that workers can import it."""
 
 ATTEMPTS = 3
@@ -28,7 +28,7 @@ class Executor(Protocol):
     in_process: bool
 
     def map(
-        self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
+        self, task: Task[Item, Result], items: Iterable[Item], limits: "ResourceLimits"
     ) -> Iterator[Result]:
         """Run a task for every item, and yield the results in the order of the items."""
 
@@ -42,7 +42,7 @@ class LocalExecutor:
     in_process = True
 
     def map(
-        self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
+        self, task: Task[Item, Result], items: Iterable[Item], limits: "ResourceLimits"
     ) -> Iterator[Result]:
         """Run a task for every item, and yield the results in the order of the items."""
         for item in items:
@@ -52,13 +52,13 @@ class LocalExecutor:
         """Do nothing: this executor has no workers."""
 
 
-def run_in_scratch_folder(task: Task[Item, Result], limits: "Limits", item: Item) -> Result:
+def run_in_scratch_folder(task: Task[Item, Result], limits: "ResourceLimits", item: Item) -> Result:
     """Run a task in a temporary scratch folder, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="worker-", dir=limits.scratch) as scratch:
         return task(item, replace(limits, scratch=Path(scratch)))
 
 
-def worker_limits(limits: "Limits", worker_count: int) -> "Limits":
+def worker_limits(limits: "ResourceLimits", worker_count: int) -> "ResourceLimits":
     """Return the limits of one of several workers: one thread and an equal share of memory."""
     return replace(
         limits, threads=1, memory=max(1, limits.memory // worker_count), executor=LocalExecutor()

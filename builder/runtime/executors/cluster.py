@@ -17,7 +17,7 @@ from builder.runtime.executors.base import (
 )
 
 if TYPE_CHECKING:
-    from builder.runtime.limits import Limits
+    from builder.runtime.limits import ResourceLimits
 
 
 class RayExecutor:
@@ -40,7 +40,7 @@ class RayExecutor:
         self._started = False
 
     def map(
-        self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
+        self, task: Task[Item, Result], items: Iterable[Item], limits: "ResourceLimits"
     ) -> Iterator[Result]:
         """Run a task for every item, and yield the results in the order of the items."""
         workers = self._connect_or_start_ray(limits.threads)
@@ -74,11 +74,11 @@ class RayExecutor:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def close(self) -> None:
-        """End the connection to Ray that this executor opened; a local cluster is shut down."""
+        """Close the connection to Ray if this executor opened it; shut down a local cluster."""
         if self._started:
             self._ray.shutdown()
             self._started = False
 
 
-def _run_task(shared: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
-    return run_in_scratch_folder(*shared, item)
+def _run_task(task_and_limits: tuple[Task[Item, Result], "ResourceLimits"], item: Item) -> Result:
+    return run_in_scratch_folder(*task_and_limits, item)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 
 def register_arrow_pickling() -> None:
-    """Pickle `polars.DataFrame` and `polars.Series` as Arrow IPC streams, in the whole process."""
+    """Pickle `polars.DataFrame` and `polars.Series` as Arrow IPC streams, process-wide."""
     copyreg.pickle(pl.DataFrame, _pickle_dataframe)
     copyreg.pickle(pl.Series, _pickle_series)
 

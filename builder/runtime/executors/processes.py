@@ -26,11 +26,11 @@ from builder.runtime.executors.base import (
 )
 
 if TYPE_CHECKING:
-    from builder.runtime.limits import Limits
+    from builder.runtime.limits import ResourceLimits
 
 PROGRAM = (
     "import sys; sys.path[:] = sys.argv[2:]; "
-    "from builder.runtime.executors.worker import serve; serve(int(sys.argv[1]))"
+    "from builder.runtime.executors.worker import serve_calls; serve_calls(int(sys.argv[1]))"
 )
 
 
@@ -54,7 +54,7 @@ class ProcessExecutor:
         self._is_closed = False
 
     def map(
-        self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
+        self, task: Task[Item, Result], items: Iterable[Item], limits: "ResourceLimits"
     ) -> Iterator[Result]:
         """Run a task for every item, and yield the results in the order of the items."""
         self._is_closed = False

@@ -14,7 +14,7 @@ from threading import Thread
 from typing import Any
 
 
-def serve(descriptor: int) -> None:
+def serve_calls(descriptor: int) -> None:
     """Run calls received from the parent process until it closes the connection."""
     from builder.runtime.executors.frames import register_arrow_pickling
 

@@ -25,8 +25,8 @@ from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.io.tables import write_query_result
 from builder.runtime.fingerprint import Identity, identity_changes
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.publisher import (
     PARTIAL,
     WORK,
@@ -117,14 +117,14 @@ class ClassificationBuild:
 
     folder: Path
     rebuilt: bool
-    ledger: Ledger
+    ledger: RowLedger
     splits: pl.DataFrame
     drift: dict[str, Any]
     agreement: AgreementReport | None
 
 
 def build_classification(
-    definition_file: Path, out: Path, limits: Limits | None = None
+    definition_file: Path, out: Path, limits: ResourceLimits | None = None
 ) -> ClassificationBuild:
     """Build and publish a classification collection.
 
@@ -158,7 +158,9 @@ def build_classification(
         with temporary_folder(out / WORK / f"{folder.name}{PARTIAL}") as partial:
             scratch = partial / ".scratch"
             scratch.mkdir()
-            _write_tables(definition, inputs, partial, limits or Limits(scratch=scratch), scratch)
+            _write_tables(
+                definition, inputs, partial, limits or ResourceLimits(scratch=scratch), scratch
+            )
             shutil.rmtree(scratch)
             write_classification_manifest(partial, definition, provenance)
             publish_folder(partial, folder)
@@ -206,17 +208,17 @@ def _write_tables(
     definition: ClassificationDefinition,
     inputs: InputFiles,
     folder: Path,
-    limits: Limits,
+    limits: ResourceLimits,
     scratch: Path,
 ) -> None:
     """Write the tables, drift file and dataset card of a version to a folder."""
     human_labels = majority_labels(inputs.read_human_labels())
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
-    ledger = Ledger(
+    ledger = RowLedger(
         "posts", rows_in=PostLabeler(definition, markers).write_work_table(inputs.posts, work)
     )
-    with limits.connect() as connection:
+    with limits.connect_to_duckdb() as connection:
         parquet.open_relation(connection, work).create_view("work")
         connection.register("verdict", human_labels.to_arrow())
         require_labels_match_posts(connection, inputs.annotations)
@@ -269,7 +271,7 @@ def _load_build(folder: Path, inputs: InputFiles, *, rebuilt: bool) -> Classific
     rows = [{"split": split, **drift["splits"][split]} for split in SPLITS]
     splits = pl.DataFrame([{k: row[k] for k in SUMMARY_SCHEMA} for row in rows], SUMMARY_SCHEMA)
     kept, rejected = int(splits["posts"].sum()), _count_rejects(folder / REJECTS_FILE)
-    ledger = Ledger("posts", kept + sum(rejected.values()), kept)
+    ledger = RowLedger("posts", kept + sum(rejected.values()), kept)
     ledger.rejected.update(rejected)
     annotations = inputs.read_human_labels()
     agreement = measure_agreement(annotations) if annotations.height else None

@@ -23,14 +23,16 @@ from builder.ingest.crawls.warc import read_archive_fetches
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ProcessExecutor
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 PAGE = "<html><head><title>Page {0}</title></head><body><p>Le texte numéro {0}.</p></body></html>"
 RECORDS = 1100
 REASONS = {3: "http_404", 5: "not_html", 7: "unknown_encoding"}
 
 
-def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[NumberedPage]:
+def read_warc(
+    source: Source, params: CrawlParameters, limits: ResourceLimits
+) -> Iterator[NumberedPage]:
     return parse_fetches(read_archive_fetches(source, params), source, params, limits)
 
 
@@ -58,16 +60,16 @@ def archive(tmp_path: Path) -> Source:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[Limits]:
+def elsewhere(tmp_path: Path) -> Iterator[ResourceLimits]:
     """Limits of two other processes."""
     workers = ProcessExecutor()
-    yield Limits(tmp_path, threads=2, executor=workers)
+    yield ResourceLimits(tmp_path, threads=2, executor=workers)
     workers.close()
 
 
-def test_other_processes_read_the_same_pages(archive: Source, elsewhere: Limits) -> None:
+def test_other_processes_read_the_same_pages(archive: Source, elsewhere: ResourceLimits) -> None:
     params = CrawlParameters()
-    here = list(read_warc(archive, params, Limits(elsewhere.scratch, threads=1)))
+    here = list(read_warc(archive, params, ResourceLimits(elsewhere.scratch, threads=1)))
     assert list(read_warc(archive, params, elsewhere)) == here
     assert [number for number, _ in here] == list(range(1, RECORDS + 1))
     for number, found in here:
@@ -81,7 +83,7 @@ def test_other_processes_read_the_same_pages(archive: Source, elsewhere: Limits)
 def test_large_archives_are_read_by_processes_in_any_case(
     archive: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    params, limits = CrawlParameters(), Limits(tmp_path, threads=2)
+    params, limits = CrawlParameters(), ResourceLimits(tmp_path, threads=2)
     here = list(read_warc(archive, params, limits))
     size = archive.path.stat().st_size
     monkeypatch.setattr(fetches, "MIN_POOL_BYTES", 2 * size)
@@ -100,13 +102,13 @@ def test_large_archives_are_read_by_processes_in_any_case(
 def test_batches_are_bounded(archive: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[FetchBatch] = []
 
-    def note(_: Any, batches: Iterator[FetchBatch], __: Limits) -> Iterator[list[Any]]:
+    def note(_: Any, batches: Iterator[FetchBatch], __: ResourceLimits) -> Iterator[list[Any]]:
         held.extend(batches)
         return iter(())
 
     monkeypatch.setattr(fetches, "map_partitions", note)
     monkeypatch.setattr(fetches, "BATCH_BYTES", 10_000)
-    assert list(read_warc(archive, CrawlParameters(), Limits(Path(), threads=1))) == []
+    assert list(read_warc(archive, CrawlParameters(), ResourceLimits(Path(), threads=1))) == []
     sizes = [sum(len(f.body) for _, f in b.records if isinstance(f, FetchedDocument)) for b in held]
     assert sum(len(batch.records) for batch in held) == RECORDS
     assert all(10_000 <= size < 10_200 for size in sizes[:-1])

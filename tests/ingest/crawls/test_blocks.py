@@ -10,7 +10,7 @@ from builder.ingest.crawls.fetches import BodyType, FetchBatch, FetchedDocument,
 from builder.ingest.crawls.html import looks_like_html
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 EVER = Interval(0, 2**40)
 
@@ -24,7 +24,9 @@ def test_blocks_have_a_limited_number_of_records(
     path.write_text("\n".join(["url,timestamp,text", "x", *rows, "y"]) + "\n")
     monkeypatch.setattr(formats, "BLOCK_ROWS", 2)
     blocks = list(
-        formats.read_pages(Source(path, path.name), EVER, CrawlParameters(), Limits(tmp_path))
+        formats.read_pages(
+            Source(path, path.name), EVER, CrawlParameters(), ResourceLimits(tmp_path)
+        )
     )
     assert [(block.pages.height, len(block.rejects)) for block in blocks] == [
         (1, 1),
@@ -52,7 +54,9 @@ def test_a_body_without_a_type_is_a_page_if_it_looks_like_html(tmp_path: Path) -
     html = b"<html><body><p>Le chat dort sur le canap\xc3\xa9 du salon depuis ce matin.</p></html>"
     page = FetchedDocument("https://a.example/", 10, BodyType.UNKNOWN, html, None)
     batch = FetchBatch("a.warc", ((1, page), (2, page._replace(body=b"%PDF-1.7 " + html))))
-    (first, found), (second, reason) = parse_batch(batch, Limits(tmp_path), CrawlParameters())
+    (first, found), (second, reason) = parse_batch(
+        batch, ResourceLimits(tmp_path), CrawlParameters()
+    )
     assert not isinstance(found, str)
     assert (first, found.text) == (1, "Le chat dort sur le canapé du salon depuis ce matin.")
     assert (second, reason) == (2, "not_html")

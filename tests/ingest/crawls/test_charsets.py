@@ -12,7 +12,7 @@ from builder.ingest.crawls.charsets import decode, python_codec
 from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 LABELS = {
     "utf-8": "utf-8",
@@ -73,7 +73,7 @@ def _read(path: Path) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
             Source(path, path.name),
             Interval(0, 4 * 10**9),
             CrawlParameters(interval="ignore"),
-            Limits(path.parent, threads=1),
+            ResourceLimits(path.parent, threads=1),
         )
     )
     rejects = [reject for block in blocks for reject in block.rejects]

@@ -11,8 +11,8 @@ from builder.ingest import ingest_crawl
 from builder.ingest.texts import normalize
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64
 from tests.crawled import read_crawled
@@ -22,7 +22,7 @@ GOOD = {"url": "https://a.example/1", "timestamp": 1500, "title": "Un", "text": 
 
 def ingest(
     folder: Path, *lines: object, memory: int = 2**30, **params: Any
-) -> tuple[Ledger, pl.DataFrame, pl.DataFrame, Path]:
+) -> tuple[RowLedger, pl.DataFrame, pl.DataFrame, Path]:
     """Ingest lines; returns ledger, pages, rejects and the output folder."""
     path = folder / "crawl.jsonl"
     path.write_bytes(
@@ -39,7 +39,7 @@ def ingest(
         files=[Source(path, "crawl.jsonl")],
         interval=Interval(1000, 2000),
         params=CrawlParameters(**params),
-        limits=Limits(scratch, threads=1, memory=memory),
+        limits=ResourceLimits(scratch, threads=1, memory=memory),
         progress=NoProgress(),
     )
     ledger.check("crawl")
@@ -158,7 +158,7 @@ def test_fetches_of_several_files(tmp_path: Path) -> None:
         files=files,
         interval=Interval(1000, 2000),
         params=CrawlParameters(),
-        limits=Limits(tmp_path, threads=2),
+        limits=ResourceLimits(tmp_path, threads=2),
         progress=NoProgress(),
     )
     ledger.check("crawl")
@@ -226,7 +226,7 @@ def test_a_file_that_ends_early_is_named(tmp_path: Path) -> None:
         files=[Source(path, "crawl.jsonl")],
         interval=Interval(1000, 2000),
         params=CrawlParameters(),
-        limits=Limits(tmp_path, threads=1),
+        limits=ResourceLimits(tmp_path, threads=1),
         progress=NoProgress(),
     )
     assert dict(ledger.rejected) == {"file_truncated": 1}

@@ -13,7 +13,7 @@ from builder.ingest.crawls.formats import read_pages
 from builder.ingest.zstd_dictionary import MAX_DICTIONARY_BYTES, create_decompressor
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 RECORDS = 12
 CUTS = 40
@@ -86,7 +86,7 @@ def _read(folder: Path, name: str, data: bytes) -> tuple[list[Row], list[tuple[i
     path = folder / name
     path.write_bytes(data)
     source, params = Source(path, name), CrawlParameters()
-    blocks = list(read_pages(source, Interval(0, 2**33), params, Limits(folder, threads=1)))
+    blocks = list(read_pages(source, Interval(0, 2**33), params, ResourceLimits(folder, threads=1)))
     columns = ("url", "title", "text", "truncated")
     pages = [row for block in blocks for row in block.pages.select(columns).iter_rows()]
     rejects = [reject for block in blocks for reject in block.rejects]
@@ -159,7 +159,9 @@ def test_a_large_page_that_was_cut_is_no_wrong_length(tmp_path: Path) -> None:
     (tmp_path / "a.warc").write_bytes(PAGES[0] + PAGES[1][:-60])
     params = CrawlParameters(max_record_bytes=100)
     source = Source(tmp_path / "a.warc", "a.warc")
-    blocks = list(read_pages(source, Interval(0, 2**33), params, Limits(tmp_path, threads=1)))
+    blocks = list(
+        read_pages(source, Interval(0, 2**33), params, ResourceLimits(tmp_path, threads=1))
+    )
     rejects = [reject for block in blocks for reject in block.rejects]
     assert rejects == [(1, "record_too_large"), (2, "file_truncated")]
 

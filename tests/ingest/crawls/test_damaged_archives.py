@@ -21,7 +21,7 @@ from builder.ingest.crawls.formats import read_pages
 from builder.ingest.crawls.warc_recovery import next_search_offset
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.ingest.logs.log_files import read_impressions
 
 INTERVAL = Interval(0, 4 * 10**9)
@@ -48,7 +48,7 @@ def _read(path: Path) -> tuple[list[str], list[str]]:
     """Numbers of the pages that are read, and reasons of rejects."""
     pages, reasons = [], []
     source = Source(path, path.name)
-    for block in read_pages(source, INTERVAL, CrawlParameters(), Limits(path.parent)):
+    for block in read_pages(source, INTERVAL, CrawlParameters(), ResourceLimits(path.parent)):
         pages += block.pages["title"].to_list()
         reasons += [reason for _, reason in block.rejects]
         assert block.records == block.pages.height + len(block.rejects)
@@ -154,7 +154,7 @@ def test_a_page_that_ends_before_its_member_is_flagged(tmp_path: Path) -> None:
     records = [_record(0), _record(1).replace(b"Content-Length: ", b"Content-Length: 9")]
     path = tmp_path / "a.warc"
     path.write_bytes(b"".join(map(gzip.compress, records)))
-    blocks = read_pages(Source(path, "a"), INTERVAL, CrawlParameters(), Limits(tmp_path))
+    blocks = read_pages(Source(path, "a"), INTERVAL, CrawlParameters(), ResourceLimits(tmp_path))
     pages = pl.concat(block.pages for block in blocks)
     assert pages.select("title", "truncated").rows() == [("0", False), ("1", True)]
 
@@ -223,7 +223,7 @@ def test_where_a_member_ends(tmp_path: Path) -> None:
 def test_days_of_the_year(tmp_path: Path, date: str, expected: int | None) -> None:
     path = tmp_path / "a.warc"
     path.write_bytes(_record(1, date=date))
-    (block,) = read_pages(Source(path, "a"), INTERVAL, CrawlParameters(), Limits(tmp_path))
+    (block,) = read_pages(Source(path, "a"), INTERVAL, CrawlParameters(), ResourceLimits(tmp_path))
     if expected is None:
         assert block.rejects == [(1, "bad_time")]
     else:
@@ -275,7 +275,7 @@ def test_other_kinds_of_files_are_named(
     with pytest.raises(FormatError, match=said):
         list(read_impressions(source, INTERVAL, LogParameters()))
     with pytest.raises(FormatError, match=said):
-        list(read_pages(source, INTERVAL, CrawlParameters(), Limits(tmp_path)))
+        list(read_pages(source, INTERVAL, CrawlParameters(), ResourceLimits(tmp_path)))
 
 
 def test_texts_that_begin_like_other_kinds_are_texts(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from builder.errors import FormatError
 from builder.ingest.crawls.formats import detect_format, read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, PageFields
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 ROWS = [
     {"url": f"https://a.example/{n}", "timestamp": str(1500 + n), "title": f"T{n}", "text": text}
@@ -32,7 +32,7 @@ def _csv(rows: list[dict[str, str]], **options: Any) -> str:
 def _read(path: Path, **params: Any) -> tuple[list[tuple[int, str, str, str]], list[Any]]:
     source = Source(path, path.name)
     parameters = CrawlParameters(**{"interval": "ignore"} | params)
-    blocks = list(read_pages(source, Interval(0, 2**33), parameters, Limits(path.parent)))
+    blocks = list(read_pages(source, Interval(0, 2**33), parameters, ResourceLimits(path.parent)))
     pages = pl.concat(block.pages for block in blocks)
     rejects = [reject for block in blocks for reject in block.rejects]
     assert sum(block.records for block in blocks) == pages.height + len(rejects)

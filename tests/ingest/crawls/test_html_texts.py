@@ -10,7 +10,7 @@ from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ProcessExecutor
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 INTERVAL = Interval(1_654_041_600, 1_656_633_600)
 HTML = CrawlParameters(text_format="html")
@@ -42,9 +42,11 @@ def _write(folder: Path, kind: str) -> Path:
 
 
 def _read(
-    path: Path, params: CrawlParameters = HTML, limits: Limits | None = None
+    path: Path, params: CrawlParameters = HTML, limits: ResourceLimits | None = None
 ) -> tuple[list[dict[str, object]], dict[int, str]]:
-    blocks = list(read_pages(Source(path, path.name), INTERVAL, params, limits or Limits(path)))
+    blocks = list(
+        read_pages(Source(path, path.name), INTERVAL, params, limits or ResourceLimits(path))
+    )
     pages = pl.concat([block.pages for block in blocks]).to_dicts()
     assert sum(block.records for block in blocks) == len(RECORDS)
     return pages, {line: reason for block in blocks for line, reason in block.rejects}
@@ -81,7 +83,7 @@ def test_pages_without_a_time_are_dated(tmp_path: Path) -> None:
         Source(path, path.name),
         INTERVAL,
         CrawlParameters(text_format="html", undated="start"),
-        Limits(tmp_path),
+        ResourceLimits(tmp_path),
     )
     assert sum(block.undated for block in blocks) == len(RECORDS)
 
@@ -91,5 +93,5 @@ def test_other_processes_read_the_same(tmp_path: Path, kind: str) -> None:
     path = _write(tmp_path, kind)
     here = _read(path)
     workers = ProcessExecutor()
-    assert _read(path, limits=Limits(tmp_path, threads=2, executor=workers)) == here
+    assert _read(path, limits=ResourceLimits(tmp_path, threads=2, executor=workers)) == here
     workers.close()

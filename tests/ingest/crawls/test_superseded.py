@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from builder.errors import DataError
 from builder.ingest.crawls.superseded import LatestFetchSelector
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from schemas import Fetches, Pages
 
 FETCH = st.tuples(
@@ -43,7 +43,7 @@ def test_the_last_of_each_address(
     rows = pl.DataFrame(fetches, types, orient="row").with_row_index("number")
     texts = rows.select("number", "text", title=pl.lit("")).cast({"number": pl.UInt64})
     texts.select(list(Fetches.dtypes())).write_parquet(folder / "fetches.parquet")
-    with LatestFetchSelector(Limits(folder, 2, 2**28)) as last:
+    with LatestFetchSelector(ResourceLimits(folder, 2, 2**28)) as last:
         for some in rows.iter_slices(size):
             line = (pl.col("number") + 1).cast(pl.UInt64)
             url_key = pl.col("doc").cast(pl.String)
@@ -67,7 +67,7 @@ def test_two_addresses_with_one_id_are_an_error(tmp_path: Path) -> None:
     texts.write_parquet(tmp_path / "fetches.parquet")
     rows = {"doc": [4, 4], "url_key": ["a", "b"], "url": "u", "fetched_at": 1, "file": 0}
     frame = pl.DataFrame(rows, schema_overrides={"doc": pl.UInt64}).with_row_index("number")
-    with LatestFetchSelector(Limits(tmp_path, 1)) as last:
+    with LatestFetchSelector(ResourceLimits(tmp_path, 1)) as last:
         _added(last, frame.with_columns(line=pl.col("number").cast(pl.UInt64)))
         with pytest.raises(DataError, match=r"two URLs with the same id: \['a', 'b'\]"):
             list(last.find_superseded_fetches(tmp_path / "fetches.parquet"))

@@ -12,7 +12,7 @@ from builder.ingest.crawls.page import RawPage
 from builder.ingest.crawls.warc import read_archive_fetches
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 FETCHED = 1654243200  # 2022-06-03T08:00:00Z
 HTML = b"<html><body><p>Un texte assez long sur le sujet de l'eau.</p></body></html>"
@@ -30,7 +30,7 @@ def read(folder: Path, body: bytes = HTML, headers: str = "", url: bytes = URL) 
     )
     params = CrawlParameters()
     batch = FetchBatch("c.warc", tuple(read_archive_fetches(Source(path, "c.warc"), params)))
-    ((_, page),) = parse_batch(batch, Limits(folder, threads=1), params)
+    ((_, page),) = parse_batch(batch, ResourceLimits(folder, threads=1), params)
     return page
 
 
@@ -142,7 +142,7 @@ def test_segments(tmp_path: Path, later: str, pack: Callable[[bytes], bytes]) ->
     path.write_bytes(b"".join(map(pack, segments)))
     params = CrawlParameters()
     batch = FetchBatch("c.warc", tuple(read_archive_fetches(Source(path, "c.warc"), params)))
-    (_, page), *rest = parse_batch(batch, Limits(tmp_path, threads=1), params)
+    (_, page), *rest = parse_batch(batch, ResourceLimits(tmp_path, threads=1), params)
     assert is_truncated(page)
     assert rest == [(2, "segmented_record"), (3, "segmented_record")]
 

@@ -13,8 +13,8 @@ from builder.ingest.logs import formats
 from builder.ingest.logs.records import CheckedRecords
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 
@@ -24,7 +24,7 @@ ALLOWED = {"empty": "allow", "clickless": "allow"}
 Rows = list[tuple[str, list[int]]]
 
 
-def ingest(folder: Path, files: dict[str, bytes], **params: Any) -> tuple[Ledger, pl.DataFrame]:
+def ingest(folder: Path, files: dict[str, bytes], **params: Any) -> tuple[RowLedger, pl.DataFrame]:
     """Ingest files; the ledger and the impressions with their rejects as attribute."""
     sources = []
     for name, data in files.items():
@@ -38,7 +38,7 @@ def ingest(folder: Path, files: dict[str, bytes], **params: Any) -> tuple[Ledger
         files=sources,
         interval=INTERVAL,
         params=LogParameters.model_validate({**ALLOWED, **params}),
-        limits=Limits(scratch, threads=1),
+        limits=ResourceLimits(scratch, threads=1),
         progress=NoProgress(),
     )
     ledger.check("log")
@@ -51,7 +51,9 @@ def read_impressions(
 ) -> Iterator[CheckedRecords]:
     """`formats.read_impressions` with scratch space of its own."""
     with tempfile.TemporaryDirectory() as name:
-        yield from formats.read_impressions(source, interval, params, Limits(Path(name), threads))
+        yield from formats.read_impressions(
+            source, interval, params, ResourceLimits(Path(name), threads)
+        )
 
 
 def seen(impressions: pl.DataFrame) -> Rows:

@@ -22,14 +22,14 @@ from builder.ingest.crawls.formats import read_pages
 from builder.ingest.logs import checks
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from tests.crawled import read_crawled
 from tests.ingest.logs.log_files import read_impressions
 
 ANY = CrawlParameters(interval="ignore")
 INTERVAL = Interval(0, 2**40)
-HERE = Limits(Path(), threads=1)
+HERE = ResourceLimits(Path(), threads=1)
 PAGE = (
     "<html><head>{head}<title>Les crêpes</title></head><body><nav>Menu Accueil Contact</nav>"
     "<main><article><h1>Les crêpes</h1><p>Il faut de la farine, du lait et trois œufs pour "
@@ -238,7 +238,7 @@ def test_a_simulated_archive_is_the_simulated_crawl(tmp_path: Path) -> None:
             files=[Source(path, path.name)],
             interval=INTERVAL,
             params=ANY,
-            limits=Limits(scratch),
+            limits=ResourceLimits(scratch),
             progress=NoProgress(),
         )
         ledger.check("crawl")
@@ -344,7 +344,7 @@ def test_parquet_logs_are_read_like_json_lines(tmp_path: Path) -> None:
             files=[Source(path, path.name)],
             interval=INTERVAL,
             params=LogParameters(),
-            limits=Limits(scratch),
+            limits=ResourceLimits(scratch),
             progress=NoProgress(),
         )
         ledger.check("log")

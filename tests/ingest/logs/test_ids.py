@@ -20,7 +20,7 @@ from builder.ingest.logs import checks
 from builder.ingest.texts import url_keys
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.text.keys import key64
 from tests.ingest.logs.log_files import ingest
 
@@ -187,7 +187,7 @@ def test_crawls_of_every_form(tmp_path: Path, write: Any, text_format: str) -> N
     given = {"fields": FIELDS, "address": WORKS, "text_format": text_format}
     params = CrawlParameters.model_validate(given)
     source = Source(tmp_path / "crawl", "crawl")
-    blocks = list(read_pages(source, Interval(0, 10), params, Limits(tmp_path, threads=1)))
+    blocks = list(read_pages(source, Interval(0, 10), params, ResourceLimits(tmp_path, threads=1)))
     pages = pl.concat([block.pages for block in blocks])
     assert pages.select("url", "url_key", "title").rows() == [
         ("https://core.example/works/12", "https://core.example/works/12", "Eau"),
@@ -211,7 +211,7 @@ def test_page_ids_written_as_floats(
     rows = ["url,timestamp,text", *(f"{cell},5,De l'eau." for cell in cells)]
     (tmp_path / "crawl").write_text("\n".join(rows).replace(",", delimiter) + "\n")
     source, params = Source(tmp_path / "crawl", "crawl"), CrawlParameters(address=WORKS)
-    blocks = list(read_pages(source, Interval(0, 10), params, Limits(tmp_path, threads=1)))
+    blocks = list(read_pages(source, Interval(0, 10), params, ResourceLimits(tmp_path, threads=1)))
     pages = pl.concat([block.pages for block in blocks])
     assert pages["url"].to_list() == [WORKS.format(id=name) for name in names]
 
@@ -233,7 +233,7 @@ def test_invalid_field_name_is_reported(tmp_path: Path) -> None:
     (tmp_path / "crawl").write_bytes(_as_lines(crawl))
     params = CrawlParameters.model_validate({"fields": FIELDS, "address": WORKS})
     source = Source(tmp_path / "crawl", "crawl")
-    blocks = read_pages(source, Interval(0, 10), params, Limits(tmp_path, threads=1))
+    blocks = read_pages(source, Interval(0, 10), params, ResourceLimits(tmp_path, threads=1))
     rejects = [reason for block in blocks for _, reason in block.rejects]
     assert rejects == ["bad_url"] * 4
 
@@ -253,7 +253,7 @@ def test_of_several_texts_and_times_the_first_with_a_value_counts(
     names = {"url": "id", "text": ["fullText", "abstract", "title"], "time": ["up", "made"]}
     params = CrawlParameters.model_validate({"fields": names, "address": WORKS})
     source = Source(tmp_path / "crawl", "crawl")
-    (block,) = read_pages(source, Interval(0, 10), params, Limits(tmp_path, threads=1))
+    (block,) = read_pages(source, Interval(0, 10), params, ResourceLimits(tmp_path, threads=1))
     assert block.pages["text"].to_list() == ["F.", "A.", "T"]
     assert block.pages["fetched_at"].to_list() == [3, 4, 4]
     assert block.rejects == [(5, "bad_time"), (4, "empty_text")]

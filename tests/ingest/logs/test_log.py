@@ -15,8 +15,8 @@ from builder.ingest.logs import strings
 from builder.ingest.logs.keys import KeyEncoder
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.runtime.ledger import Ledger
-from builder.runtime.limits import Limits
+from builder.runtime.ledger import RowLedger
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 
@@ -30,7 +30,7 @@ GOOD = {
 }
 
 
-def ingest(folder: Path, *lines: object, packed: bool = False) -> tuple[Ledger, Path]:
+def ingest(folder: Path, *lines: object, packed: bool = False) -> tuple[RowLedger, Path]:
     """Ingest lines (objects become JSON); returns the ledger and the output folder."""
     raw = b"".join(
         (line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines
@@ -53,7 +53,7 @@ def ingest(folder: Path, *lines: object, packed: bool = False) -> tuple[Ledger, 
             empty="allow",
             clickless="allow",
         ),
-        limits=Limits(scratch, threads=1),
+        limits=ResourceLimits(scratch, threads=1),
         progress=NoProgress(),
     )
     ledger.check("log")

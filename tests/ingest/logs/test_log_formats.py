@@ -15,7 +15,7 @@ from builder.ingest.decompression import CHUNK
 from builder.ingest.logs.formats import detect_format
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.ingest.logs.log_files import Rows, ingest, read_impressions, seen
 
 WIDE = [
@@ -188,4 +188,4 @@ def test_json_array_of_records_is_reported(tmp_path: Path, start: bytes) -> None
     with pytest.raises(FormatError, match=r"a JSON array; convert it with jq -c '\.\[\]'"):
         list(read_impressions(source, None, LogParameters(), 1))
     with pytest.raises(FormatError, match="found a JSON array"):
-        list(read_pages(source, Interval(0, 9), CrawlParameters(), Limits(tmp_path)))
+        list(read_pages(source, Interval(0, 9), CrawlParameters(), ResourceLimits(tmp_path)))

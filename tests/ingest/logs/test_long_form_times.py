@@ -12,7 +12,7 @@ import pytest
 from builder.ingest.logs.formats import read_impressions
 from builder.io.sources import Source
 from builder.parameters import LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.ingest.logs.log_files import ingest
 
 START = datetime(1970, 1, 2, 10, 17, 36)  # noqa: DTZ001 - as Parquet writes it
@@ -122,7 +122,7 @@ def test_rows_with_times_of_their_own_are_noted(tmp_path: Path) -> None:
 def test_rows_with_times_of_their_own_are_noted_without_a_snapshot(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_bytes(_rows_with_times(4))
     notes: list[str] = []
-    source, limits = Source(tmp_path / "log.csv", "log.csv"), Limits(tmp_path, 1)
+    source, limits = Source(tmp_path / "log.csv", "log.csv"), ResourceLimits(tmp_path, 1)
     batches = read_impressions(source, None, LogParameters(), limits, notes)
     assert (sum(map(len, batches)), notes) == (12, [NOTE.format(8, 12)])
 

@@ -13,7 +13,7 @@ from builder.ingest.crawls.formats import read_pages
 from builder.ingest.nested import existing_column_names, get_column
 from builder.ingest.parquet_bounds import DecompressionBombError
 from builder.parameters import CrawlParameters, LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.ingest.logs.log_files import read_impressions
 from tests.ingest.logs.test_parquet_types import EVER, MIDNIGHT, URLS, pages, written
 
@@ -35,7 +35,7 @@ LONG = LogParameters.model_validate(
 
 def crawl(tmp_path: Path, **columns: Any) -> tuple[list[tuple[Any, ...]], list[tuple[int, str]]]:
     source = written(tmp_path, columns)
-    (block,) = read_pages(source, EVER, NESTED, Limits(tmp_path, threads=1))
+    (block,) = read_pages(source, EVER, NESTED, ResourceLimits(tmp_path, threads=1))
     return block.pages.select("url", "fetched_at", "title", "text").rows(), block.rejects
 
 

@@ -12,7 +12,7 @@ import pytest
 from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from tests.ingest.logs.log_files import read_impressions
 
 EVER = Interval(0, 2**40)
@@ -44,7 +44,7 @@ def written(tmp_path: Path, columns: dict[str, Any]) -> Source:
 
 def pages(source: Source) -> tuple[list[tuple[Any, ...]], list[tuple[int, str]]]:
     """URL, time and text of the pages of a file, and its rejects."""
-    limits = Limits(source.path.parent, threads=1)
+    limits = ResourceLimits(source.path.parent, threads=1)
     (block,) = read_pages(source, EVER, CrawlParameters(), limits)
     return block.pages.select("url", "fetched_at", "text").rows(), block.rejects
 

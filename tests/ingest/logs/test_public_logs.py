@@ -14,7 +14,7 @@ import pytest
 from builder.ingest import ingest_log
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 
@@ -133,7 +133,7 @@ def _ingested(
         files=[Source(log, log.name)],
         interval=EVER,
         params=LogParameters.model_validate(section),
-        limits=Limits(folder / "scratch", threads=1),
+        limits=ResourceLimits(folder / "scratch", threads=1),
         progress=NoProgress(),
     )
     impressions = pl.read_parquet(folder / "out/impressions")

@@ -10,7 +10,7 @@ from builder.errors import FormatError
 from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 
 INTERVAL = Interval(1_654_041_600, 1_656_633_600)
 PAGES = [
@@ -26,7 +26,7 @@ START = CrawlParameters(undated="start")
 def _read(path: Path, params: CrawlParameters) -> tuple[dict[str, int], dict[int, str]]:
     """Times of the pages that are read, and why other records are none."""
     times, rejects = {}, {}
-    for block in read_pages(Source(path, path.name), INTERVAL, params, Limits(path.parent)):
+    for block in read_pages(Source(path, path.name), INTERVAL, params, ResourceLimits(path.parent)):
         times.update(block.pages.select(pl.col("url").str.slice(-1), "fetched_at").rows())
         rejects.update(block.rejects)
     return times, rejects

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from builder.cli import app
 from builder.errors import DataError, DefinitionError
-from builder.runtime.limits import Limits
+from builder.runtime.limits import ResourceLimits
 from builder.tasks.classification import build_classification, validate_classification
 from builder.tasks.classification.definition import LABELED_SPLITS, SPLITS
 from builder.tasks.classification.labeling import deduplication_key_expr
@@ -134,7 +134,7 @@ def digests(build):
 def test_the_bytes_do_not_depend_on_threads(collection, posts, tmp_path):
     posts.drop("truth").write_ndjson(tmp_path / "posts.jsonl")
     for threads in (1, 4):
-        limits = Limits(scratch=tmp_path, threads=threads, memory=2**30)
+        limits = ResourceLimits(scratch=tmp_path, threads=threads, memory=2**30)
         again = build_classification(define(tmp_path), tmp_path / str(threads), limits)
         assert digests(again) == digests(collection)
 
