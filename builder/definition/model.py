@@ -6,7 +6,7 @@ and the key.
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -126,15 +126,7 @@ class SnapshotDefinition(Section):
     @property
     def interval(self) -> Interval:
         """Time interval of the snapshot: half-open, in Unix seconds."""
-        return Interval(_to_unix_seconds(self.start), _to_unix_seconds(self.end))
-
-
-def _to_unix_seconds(date_or_timestamp: date) -> int:
-    """Convert a date (midnight UTC) or a timestamp (default: UTC) to Unix seconds."""
-    time = date_or_timestamp
-    if not isinstance(time, datetime):
-        time = datetime(time.year, time.month, time.day, tzinfo=UTC)
-    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
+        return Interval.from_dates(self.start, self.end)
 
 
 class Workflow(StageParameters):

@@ -1,6 +1,7 @@
 """Raw input files named in a definition, and the time interval of a snapshot."""
 
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from builder.text.names import to_valid_unicode
@@ -32,3 +33,15 @@ class Interval:
 
     def __contains__(self, time: int) -> bool:
         return self.start <= time < self.stop
+
+    @classmethod
+    def from_dates(cls, start: date, stop: date) -> "Interval":
+        """Create an interval from dates (midnight UTC) or timestamps (default: UTC)."""
+        return cls(_to_unix_seconds(start), _to_unix_seconds(stop))
+
+
+def _to_unix_seconds(date_or_timestamp: date) -> int:
+    time = date_or_timestamp
+    if not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day, tzinfo=UTC)
+    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from builder.errors import FormatError, UsageError
 from builder.io.file_types import GZIP, HEAD_BYTES, ZSTD_START, check_file_type
+from builder.io.parquet import MAGIC
 from builder.io.sources import Source
 
 MAX_BYTES = 4 * 2**30
@@ -92,7 +93,7 @@ def detect_compression(path: Path) -> str | None:
     except OSError as error:
         raise UsageError(f"{path}: cannot open file: {error.strerror}") from error
     check_file_type(head, path)
-    if head.startswith(b"PAR1"):
+    if head.startswith(MAGIC):
         raise FormatError("expected text, found a Parquet file; export it as text", path)
     if head.startswith(GZIP):
         return "gzip"

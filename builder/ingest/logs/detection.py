@@ -8,11 +8,11 @@ from builder.ingest.delimited import DELIMITERS
 from builder.ingest.lines import read_line_blocks
 from builder.ingest.logs import yandex
 from builder.ingest.logs.encoding import UTF8, resolve_encoding
+from builder.io.parquet import MAGIC
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 
 DEFAULT = LogParameters()
-PARQUET = b"PAR1"
 JSON_START = re.compile(rb"\s*[\[{]")
 TEXT_FORMATS = ("jsonl", *DELIMITERS)
 """Text formats, to which `log.encoding` applies."""
@@ -60,7 +60,7 @@ def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
     """
     try:
         with source.path.open("rb") as file:
-            if file.read(len(PARQUET)) == PARQUET:
+            if file.read(len(MAGIC)) == MAGIC:
                 return "parquet"
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None

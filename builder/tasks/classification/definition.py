@@ -18,7 +18,7 @@ within lie in period t, short up to a year after t, and long more than a year af
 """
 
 import re
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -66,7 +66,7 @@ class Period(Section):
     @property
     def interval(self) -> Interval:
         """Start and end of the period in Unix seconds."""
-        return Interval(_to_unix_seconds(self.start), _to_unix_seconds(self.end))
+        return Interval.from_dates(self.start, self.end)
 
 
 class IntervalsSection(Section):
@@ -210,14 +210,6 @@ class ClassificationDefinition(Section):
     authors: AuthorsSection = AuthorsSection()
     sampling: SamplingSection = SamplingSection()
     text: TextSection = TextSection()
-
-
-def _to_unix_seconds(date_or_timestamp: date) -> int:
-    """Convert a date (midnight UTC) or a timestamp (default: UTC) to Unix seconds."""
-    time = date_or_timestamp
-    if not isinstance(time, datetime):
-        time = datetime(time.year, time.month, time.day, tzinfo=UTC)
-    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
 
 
 def load_definition(path: Path) -> ClassificationDefinition:

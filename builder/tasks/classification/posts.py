@@ -18,12 +18,11 @@ import pyarrow as pa
 
 from builder.errors import FormatError
 from builder.evaluation.textlines import numbered_lines
-from builder.io.parquet import open_file
+from builder.io.parquet import MAGIC, open_file
 from builder.io.sources import Source
 
 RECORDS_PER_BLOCK = 100_000
 FIELDS = ("id", "time", "author", "text")
-PARQUET_MAGIC = b"PAR1"
 MIN_TIME, MAX_TIME = -(2**40), 2**40
 POST_SCHEMA = {
     "line": pl.UInt64,
@@ -64,7 +63,7 @@ def _is_parquet(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def _read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
