@@ -19,7 +19,7 @@ from builder.cli import app
 from builder.collection.checks import CHECKS
 from builder.definition.model import CollectionDefinition, SnapshotDefinition
 from builder.evaluation.measures.registry import ALIASES, FAMILIES
-from builder.evaluation.tables.persistence import QUANTITIES
+from builder.evaluation.tables.persistence import PERSISTENCE_STATISTICS
 from builder.explore.glossary import TERMS
 from builder.parameters import Section, StageParameters
 from builder.pipeline import STAGES
@@ -269,7 +269,7 @@ def _link(name: str) -> str:
         return f"[`{name}`](commands.md#{anchor})"
     if name in {check.id for check in CHECKS}:
         return f"[{name}](checks.md)"
-    if name in {quantity.name for quantity in QUANTITIES}:
+    if name in {quantity.name for quantity in PERSISTENCE_STATISTICS}:
         return f"[`{name}`](../evaluation.md)"
     raise ValueError(f"{GLOSSARY.name}: expected a column, key, command or check, found {name!r}")
 

@@ -2,8 +2,8 @@
 
 Applies `builder.drift.attribution` to run files. For each system, measure and pair of snapshots,
 returns the score change and the contribution of each of the three causes. The contributions are
-computed from eight cells, one per subset of the causes: mean scores and query counts with the
-causes of the subset held constant.
+computed from eight cells, one for each subset of the causes. A cell contains mean scores and query
+counts, computed with the causes in the subset held constant.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -100,7 +100,7 @@ def attribute_score_changes(
 
     Raises:
         UsageError: No system has runs for consecutive snapshots, a path cannot be assigned to a
-            system and snapshot, or a system lacks a run that was ranked with earlier statistics.
+            system and snapshot, or a run ranked with earlier statistics is missing.
         FormatError: A run or qrels file is malformed.
         DataError: A snapshot has no judgements, a run answers no judged query of its snapshot, or
             the document changes of a pair of snapshots are not recorded.
@@ -125,16 +125,17 @@ def attribute_score_changes(
             parse_measures(measures),
             depth,
             _read_ranking_with_earlier_statistics(
-                earlier_run_files, (system, pair[1]), judged, depth, qrels
+                earlier_run_files, (system, pair[1]), judged, qrels, depth
             )
             if earlier_run_files
             else None,
         )
     ]
     if not changes:
+        assigned = ", ".join(f"{system} for {name}" for system, name in sorted(paths))
         raise UsageError(
             "expected a system with runs for two consecutive snapshots of "
-            f"{', '.join(names)}, found {', '.join(f'{s} for {n}' for s, n in sorted(paths))}"
+            f"{', '.join(names)}, found runs of {assigned}"
         )
     return sorted(changes, key=lambda change: (change.system, change.measure, change.pair))
 
@@ -149,9 +150,9 @@ def _assign_run_files(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[P
 def _read_ranking_with_earlier_statistics(
     earlier_run_files: Mapping[Pair, RunFile],
     system_and_snapshot: Pair,
-    judged: Mapping[str, pl.DataFrame],
+    qrels_by_snapshot: Mapping[str, pl.DataFrame],
+    qrels_paths: Mapping[str, Path],
     depth: int,
-    qrels: Mapping[str, Path],
 ) -> pl.DataFrame:
     """Read a system's ranking computed with the statistics of the preceding snapshot."""
     system, snapshot = system_and_snapshot
@@ -162,7 +163,10 @@ def _read_ranking_with_earlier_statistics(
             f"preceding snapshot, found {found}; its path must name the system and the snapshot"
         )
     run, _ = _read_run_with_aligned_ids(
-        earlier_run_files[system_and_snapshot], judged[snapshot], depth, qrels[snapshot].parent
+        earlier_run_files[system_and_snapshot],
+        qrels_by_snapshot[snapshot],
+        depth,
+        qrels_paths[snapshot].parent,
     )
     return run.ranking
 
@@ -184,14 +188,14 @@ def unchanged_document_ids(document_changes: Path, pair: Pair) -> pl.Series:
 
 
 def _read_run_with_aligned_ids(
-    file: RunFile, judged: pl.DataFrame, depth: int, snapshot_folder: Path
+    file: RunFile, qrels: pl.DataFrame, depth: int, snapshot_folder: Path
 ) -> tuple[Run, pl.DataFrame]:
-    """Read a run; return it and the judgements, with ids that are the same in all snapshots."""
+    """Read a run; return the run and the judgements with ids that are the same in all snapshots."""
     run = read_snapshot_run(file.path, depth, snapshot_folder)
-    scorer = RunScorer(judged, [])
+    scorer = RunScorer(qrels, [])
     require_judged_queries(scorer.score(run), scorer, file)
     keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot_folder))
-    return keyed, replace_ids_with_keys(judged, snapshot_folder)
+    return keyed, replace_ids_with_keys(qrels, snapshot_folder)
 
 
 def _attribute_change_by_measure(
@@ -199,7 +203,7 @@ def _attribute_change_by_measure(
     unchanged_doc_ids: pl.Series,
     measures: Sequence[Measure],
     depth: int,
-    earlier_statistics: pl.DataFrame | None,
+    ranking_with_earlier_statistics: pl.DataFrame | None,
 ) -> Iterator[tuple[Measure, Attribution]]:
     before, after = (RunWithQrels(run.ranking, qrels) for run, qrels in runs_and_qrels)
     for measure in measures:
@@ -214,5 +218,7 @@ def _attribute_change_by_measure(
 
         yield (
             measure,
-            attribute_score_change(before, after, unchanged_doc_ids, score, earlier_statistics),
+            attribute_score_change(
+                before, after, unchanged_doc_ids, score, ranking_with_earlier_statistics
+            ),
         )

@@ -5,14 +5,14 @@ from collections.abc import Collection
 from builder.errors import UsageError
 
 
-def require(condition: bool, expected: str, value: object) -> None:
-    """Raise an error with the expected and the actual value if a condition is false.
+def require(condition: bool, expected: str, actual: object) -> None:
+    """Raise an error that states the expected and the actual value if a condition is false.
 
     Raises:
         UsageError: The condition is false.
     """
     if not condition:
-        raise UsageError(f"expected {expected}, found {value!r}")
+        raise UsageError(f"expected {expected}, found {actual!r}")
 
 
 def require_one_of(name: str, value: object, choices: Collection[object]) -> None:

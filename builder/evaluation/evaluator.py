@@ -47,8 +47,8 @@ class Evaluation:
         agreement: Agreement of system rankings; columns as in `results.AGREEMENT`.
         query_scores: Score of each judged query, and its difference from the score of the pivot
             (Keller et al. 2024, equation 4); columns as in `perquery.QUERY_SCORES`.
-        query_drops: Score in the first snapshot minus score in the second, for queries judged in
-            both; columns as in `perquery.QUERY_DROPS`.
+        query_drops: Per pair of snapshots, score in the first minus score in the second for queries
+            judged in both; columns as in `perquery.QUERY_DROPS`.
     """
 
     parameters: EvaluationParameters
@@ -81,7 +81,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _LazyRun:
-    """Run of a system for a snapshot, whose file is read only when `score` is called."""
+    """Run of a system for a snapshot; `score` scores it and, if it is in a file, reads it first."""
 
     system: str
     snapshot: str
@@ -99,14 +99,14 @@ def evaluate(
 
     Args:
         qrels: Relevance judgements by snapshot: columns `query_id`, `doc_id`, `grade`.
-        runs: Runs by system and then by snapshot; a system may lack runs for some snapshots.
+        runs: Runs by system and then by snapshot; runs may be missing for some snapshots.
         parameters: Parameters of the evaluation; None for the defaults.
         progress: Reports each scored run.
 
     Raises:
         UsageError: There are no runs, the snapshot of a run or the pivot is unknown, a run is
-            truncated at less than the requested depth, a measure has a cutoff beyond the depth, or
-            the parameters contain splits.
+            truncated at a smaller depth than requested, a measure has a cutoff greater than the
+            depth, or the parameters contain splits.
         DataError: The judgements contain nulls or duplicates.
         MissingExtraError: The extra [evaluation] is not installed.
     """
@@ -182,12 +182,12 @@ def _evaluate_lazy_runs(
     sets = topic_sets(snapshots, parameters)
 
     def build_table(
-        yield_rows: Callable[
+        row_generator: Callable[
             [TopicSet, Sequence[str], EvaluationParameters], Iterable[results.Row]
         ],
         schema: dict[str, pl.DataType],
     ) -> pl.DataFrame:
-        values = [row for topics in sets for row in yield_rows(topics, systems, parameters)]
+        values = [row for topics in sets for row in row_generator(topics, systems, parameters)]
         return pl.DataFrame(values, schema=schema, orient="row")
 
     return Evaluation(

@@ -54,7 +54,7 @@ class EvaluationParameters:
         require(0 < self.rbo_p < 1, "an RBO persistence between 0 and 1", self.rbo_p)
 
     def snapshot_pairs(self, n_snapshots: int) -> list[tuple[int, int]]:
-        """Return the snapshots to compare, as pairs of indexes (earlier, later)."""
+        """Return the pairs of snapshots to compare, as pairs of indexes (earlier, later)."""
         every = [(i, j) for i in range(n_snapshots) for j in range(i + 1, n_snapshots)]
         if self.pairs == "first":
             return [pair for pair in every if pair[0] == 0]

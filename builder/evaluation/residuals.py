@@ -15,7 +15,7 @@ from builder.statistics.significance import AndersonDarlingTest, Floats, anderso
 
 ResidualKind: TypeAlias = Literal["raw", "weighted"]
 """raw: score minus fitted value, as in the paper; weighted: raw residual times the square root of
-its weight, which has constant variance under the model of weighted least squares."""
+its weight. Weighted residuals have constant variance in the model of weighted least squares."""
 
 
 def residual_tests(
@@ -24,7 +24,7 @@ def residual_tests(
     """Test the residuals of a fitted line for normality and independence.
 
     Args:
-        line: Fitted line with residuals other than zero.
+        line: Fitted line; at least one residual must not be zero.
         times: Times of the n batches, ascending.
         weights: Positive weights of the n batches.
         kind: Kind of residuals to test: `raw`, or `weighted` by the square roots of the weights.

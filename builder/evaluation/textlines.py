@@ -1,6 +1,6 @@
 """Reads UTF-8 text files as numbered lines, plain or compressed with gzip or zstd.
 
-Line numbers are 1-based; readers use them in error messages. The compression is detected from
+Line numbers are 1-based; callers use them in error messages. The compression is detected from
 the first bytes, not from the file name. Files are streamed, and the decompressed size of a file and
 of each line is limited.
 """
@@ -21,7 +21,7 @@ MAX_LINE_BYTES = 64 * 2**20
 
 
 def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int, str]]:
-    """Yield each line of a UTF-8 file as a 1-based number and the text without line ending.
+    """Yield the 1-based number and the text of each line of a UTF-8 file, without line endings.
 
     Args:
         path: Plain, gzip or zstd file.
@@ -86,7 +86,7 @@ def check_lines(rows: pl.DataFrame, is_valid: pl.Expr, expected: str, path: Path
 
     Args:
         rows: Block from `line_blocks`, with additional columns parsed from the text.
-        is_valid: Boolean expression; null counts as false.
+        is_valid: Boolean expression; null is treated as false.
         expected: Description of a valid line, for the message.
         path: Path of the file, for the message.
 

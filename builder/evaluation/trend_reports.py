@@ -5,7 +5,7 @@ performance, and compares the slopes of every pair of systems with z-tests, foll
 & de Rijke (2015), sections 3, 5 and 6.1.
 
 Slopes are per second, so that trends of different granularity are comparable (section 5.2);
-`intercept` is the value of a line at the first batch.
+`intercept` is the value of a fitted line at its first batch.
 """
 
 import re
@@ -54,7 +54,7 @@ class TrendReport:
         ranking: One row per measure and system, by descending end point: rank (tied systems get the
             minimum rank), key columns of the best trend, end_point, slope_per_second, p.
         comparisons: One row per measure and pair of systems (equation 4): difference between the
-            slopes per second, z, two-sided p, reason if these are null.
+            slopes per second, z and two-sided p, and the reason if these three are null.
         scores: Scores to which the trends were fitted, one row per trend and batch.
     """
 
@@ -73,8 +73,8 @@ def snapshot_trend_report(scores: pl.DataFrame, residual_kind: ResidualKind = "r
         residual_kind: Kind of residuals to test.
 
     Raises:
-        UsageError: There are no rows, a column, key or weight is missing, a snapshot is not a date,
-            or a row is repeated.
+        UsageError: There are no rows, a column is missing, a key or weight is null, a snapshot is
+            not a date, or a row is repeated.
     """
     missing = [column for column in SCORE_COLUMNS if column not in scores.columns]
     if missing:
@@ -107,11 +107,11 @@ def snapshot_trend_report(scores: pl.DataFrame, residual_kind: ResidualKind = "r
 
 
 def _check_weights(scores: pl.DataFrame) -> None:
-    """Raise a `UsageError` if there is a column of weights and one of them is missing."""
+    """Raise a `UsageError` if the column `weight` exists and contains a null."""
     empty = scores.filter(pl.col("weight").is_null()) if "weight" in scores.columns else None
     if empty is not None and empty.height:
         raise UsageError(
-            "expected a weight in each row, or no column weight, found no weight for "
+            "expected a weight in every row or no weight column, found no weight for "
             + ", ".join(empty.select(SCORE_COLUMNS[:3]).row(0))
         )
 
@@ -166,7 +166,7 @@ def snapshot_unix_seconds(snapshot: str) -> int:
     try:
         return int(datetime.strptime(snapshot, pattern).replace(tzinfo=UTC).timestamp())
     except ValueError:
-        raise UsageError(f"expected a snapshot such as 2022-06, found {snapshot!r}") from None
+        raise UsageError(f"expected a snapshot name such as 2022-06, found {snapshot!r}") from None
 
 
 def _add_missing_combinations(scores: pl.DataFrame) -> pl.DataFrame:
@@ -186,7 +186,8 @@ def trend_report(
         scores: Key columns, time (Unix seconds), score (null if undefined) and weight.
         keys: Columns that identify a trend, including `system` and `measure`.
         residual_kind: Kind of residuals to test.
-        batch_seconds: Length of a batch in seconds, for `slope_per_batch`; None if lengths differ.
+        batch_seconds: Length of a batch in seconds, for `slope_per_batch`; None if batches differ
+            in length.
     """
     trends = _fit_trends(scores, keys, residual_kind, batch_seconds)
     best = _best_trends(trends, keys)

@@ -25,7 +25,7 @@ THREE_BATCHES = "the p-value of the Durbin-Watson test is undefined for 3 batche
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Linear trend of a system's scores over time; slopes are per unit of the given times.
+    """Linear trend of a system's scores over time; slopes are per unit of the times in `fit_trend`.
 
     Args:
         batches: Number n of batches with a defined score and a positive weight.
@@ -95,7 +95,9 @@ def fit_trend(
             n, level, 0.0, end_point=level, end_point_observed=level, reason=CONSTANT_SCORES
         )
     with np.errstate(all="ignore"):
-        return _reject_overflow(_summarize_line(fit_line(t, y, w), t, w, last_time, residual_kind))
+        return _replace_overflow_with_reason(
+            _summarize_line(fit_line(t, y, w), t, w, last_time, residual_kind)
+        )
 
 
 def _to_arrays(
@@ -148,7 +150,7 @@ def _summarize_line(
     return trend
 
 
-def _reject_overflow(trend: Trend) -> Trend:
+def _replace_overflow_with_reason(trend: Trend) -> Trend:
     numbers = [value for value in asdict(trend).values() if isinstance(value, float)]
     if all(math.isfinite(value) for value in numbers):
         return trend

@@ -205,5 +205,5 @@ def test_a_measure_may_not_look_below_the_cut(make_qrels, make_run) -> None:
 
 
 def test_document_ids_with_white_space_are_refused(make_qrels) -> None:
-    with pytest.raises(DataError, match="must not contain white space"):
+    with pytest.raises(DataError, match="must not contain whitespace"):
         RunScorer(make_qrels([("q", " 1", 1)]), parse_measures(["AP"]))

@@ -157,7 +157,7 @@ def test_a_system_may_lack_a_snapshot(make_qrels, make_run) -> None:
     assert told["re_delta_drop"] == "no mean score of the system in the second snapshot"
     assert told["p_unpaired"] == "no run for one of the snapshots"
     agreement = evaluation.agreement
-    assert set(agreement["reason"]) == {"fewer than two systems with runs for both"}
+    assert set(agreement["reason"]) == {"fewer than two systems have runs for both snapshots"}
     assert set(agreement["systems"]) == {1}
 
 

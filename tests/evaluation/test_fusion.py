@@ -153,7 +153,7 @@ def test_runs_of_different_snapshots_and_repeated_runs(
     with pytest.raises(UsageError) as caught:
         check_distinct_runs([june, same, tmp_path / "b" / ".." / "a" / "2022-06.txt"])
     assert str(caught.value) == (
-        f"{tmp_path}/b/../a/2022-06.txt: expected different runs, found this run twice"
+        f"{tmp_path}/b/../a/2022-06.txt: expected distinct runs, found this run twice"
     )
     assert run_command("fuse", june, june, "--out", out) == 2
-    assert "expected different runs" in capsys.readouterr().err
+    assert "expected distinct runs" in capsys.readouterr().err

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from repro_eval.measure.overall_effects import DRI, ER
 
 from builder.evaluation.tables.persistence import (
-    QUANTITIES,
-    compute_persistence_quantities,
+    PERSISTENCE_STATISTICS,
+    compute_persistence_statistics,
     means_by_symbol,
     subtract_with_tolerance,
 )
@@ -26,7 +26,7 @@ def means(*systems: list[float]) -> np.ndarray:
 def test_the_published_toy_case() -> None:
     case = TOY["er_dri"]
     terms = means_by_symbol(means(case["S"], case["P"]), means(case["S2"], case["P2"]), pivot=1)
-    found = {name: values[0, 0] for name, values in compute_persistence_quantities(terms).items()}
+    found = {name: values[0, 0] for name, values in compute_persistence_statistics(terms).items()}
     assert {name: found[name] for name in case["expected"]} == pytest.approx(
         case["expected"], abs=1e-9
     )
@@ -34,7 +34,7 @@ def test_the_published_toy_case() -> None:
 
 def test_drops_are_positive() -> None:
     case = TOY["longeval2023_drop"]
-    found = compute_persistence_quantities(
+    found = compute_persistence_statistics(
         means_by_symbol(means([case["within"]]), means([case["temporal"]]), None)
     )
     assert {name: found[name][0, 0] for name in case["expected"]} == pytest.approx(case["expected"])
@@ -48,7 +48,7 @@ def hits(time: str) -> np.ndarray:
 @pytest.mark.parametrize("time", ["ST", "LT"])
 def test_the_p_at_10_column_of_table_1(time: str) -> None:
     systems = list(KELLER["hits"])
-    found = compute_persistence_quantities(
+    found = compute_persistence_statistics(
         means_by_symbol(hits("WT"), hits(time), systems.index(KELLER["pivot"]))
     )
     for row, system in enumerate(systems):
@@ -75,7 +75,7 @@ def test_repro_eval_says_the_same() -> None:
         s, p = rng.random((2, n)) * [[1], [rng.random()]]
         s2, p2 = rng.random((2, m))
         orig, rep = (scores_of(s), scores_of(p)), (scores_of(s2), scores_of(p2))
-        found = compute_persistence_quantities(means_by_symbol(means(s, p), means(s2, p2), pivot=1))
+        found = compute_persistence_statistics(means_by_symbol(means(s, p), means(s2, p2), pivot=1))
         ratio = ER(orig[0], orig[1], rep[0], rep[1])["m"]
         assert found["effect_ratio"][0, 0] == pytest.approx(ratio, rel=1e-9)
         delta = DRI(orig[0], orig[1], rep[0], rep[1])["m"]
@@ -91,8 +91,8 @@ def test_every_value_is_finite_or_has_a_reason(
 ) -> None:
     terms = means_by_symbol(np.array(before)[:, None], np.array(after)[:, None], pivot)
     with np.errstate(all="raise"):
-        found = compute_persistence_quantities(terms)
-    for quantity in QUANTITIES:
+        found = compute_persistence_statistics(terms)
+    for quantity in PERSISTENCE_STATISTICS:
         if quantity.name in found:
             for system in range(3):
                 value = found[quantity.name][system, 0]
@@ -140,14 +140,16 @@ def test_every_value_is_finite_or_has_a_reason(
 )
 def test_reasons(before: list[float], after: list[float], reasons: dict[str, str]) -> None:
     terms = means_by_symbol(np.array(before)[:, None], np.array(after)[:, None], pivot=1)
-    found = compute_persistence_quantities(terms)
+    found = compute_persistence_statistics(terms)
     told = {
         q.name: q.undefined_reason(terms, 0, 0, 1)
-        for q in QUANTITIES
+        for q in PERSISTENCE_STATISTICS
         if np.isnan(found[q.name][0, 0])
     }
     assert reasons.items() <= told.items()
-    pivot = {q.name: q.undefined_reason(terms, 1, 0, 1) for q in QUANTITIES if q.needs_pivot}
+    pivot = {
+        q.name: q.undefined_reason(terms, 1, 0, 1) for q in PERSISTENCE_STATISTICS if q.needs_pivot
+    }
     assert set(pivot.values()) == {"the system is the pivot"}
 
 
@@ -158,7 +160,7 @@ def test_rounding_is_no_difference() -> None:
 
 def test_an_unchanged_system_is_ideal() -> None:
     before = np.array([[0.4], [0.3]])
-    found = compute_persistence_quantities(means_by_symbol(before, before, pivot=1))
-    for quantity in QUANTITIES:
+    found = compute_persistence_statistics(means_by_symbol(before, before, pivot=1))
+    for quantity in PERSISTENCE_STATISTICS:
         if quantity.ideal is not None:
             assert found[quantity.name][0, 0] == pytest.approx(quantity.ideal)

@@ -59,7 +59,7 @@ def test_other_archives_are_named(tmp_path: Path) -> None:
         pass
     assert str(caught.value) == (
         f"{path}: expected runs in the archive, found the archive 'bm25/inner_2022-06.zip'; unpack "
-        "both, and give the folder of the runs"
+        "both and pass the folder of the runs"
     )
     for name in ("runs.tar.gz", "bm25_2022-06.tgz", "runs/2022-06.zip"):
         other = tmp_path / name
@@ -70,7 +70,7 @@ def test_other_archives_are_named(tmp_path: Path) -> None:
                 assign_runs([given], ["2022-06"])
             assert str(wrong.value) == (
                 f"{other}: expected a run, found an archive; unpack it (commands such as "
-                "`longeval evaluate` unpack only zip files that are named directly)"
+                "`longeval evaluate` unpack only zip files passed as arguments)"
             )
 
 
@@ -163,8 +163,8 @@ def test_scores_that_are_equal_as_32_bit_floats(
     (finding,) = check_run(path, pl.Series(["q1", "q2"]), pl.Series(["a", "b", "c"]))
     assert (finding.level, finding.check, finding.count) == ("warning", "ranks_of_ties", 1)
     assert finding.message == (
-        "ranks contradict the order of tied results (those with scores equal as 32-bit floats are "
-        "ranked by document id, descending) for the queries q1"
+        "ranks contradict the order of tied results (trec_eval ranks results whose scores are "
+        "equal as 32-bit floats by descending document id) for the queries q1"
     )
     path.write_text("q1 Q0 b 1 {} t\nq1 Q0 a 2 {} t\nq2 Q0 a 1 1 t\n".format(*scores) + third)
     assert check_run(path, pl.Series(["q1", "q2"]), pl.Series(["a", "b", "c"])) == []
@@ -198,7 +198,7 @@ def test_a_repeated_member_is_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught, extract_archives([path]):
         pass
     assert str(caught.value) == (
-        f"{path}: expected each file of the archive once, found 'bm25/2022-06.txt' twice"
+        f"{path}: expected distinct members in the archive, found 'bm25/2022-06.txt' twice"
     )
 
 

@@ -1,8 +1,8 @@
 """Text analysis of the BM25 baseline: tokenization, stop word removal and stemming.
 
-Words are lowercased. Elisions are removed ("l'eau" becomes "eau"), as are stop words and accents
-("santé" becomes "sante"). Words are stemmed if the language has a Snowball stemmer. Each distinct
-word is analyzed only once.
+Words are lowercased. Elisions ("l'eau" becomes "eau"), stop words and accents ("santé" becomes
+"sante") are removed. Words are stemmed if the language has a Snowball stemmer. Each distinct word
+is analyzed only once.
 """
 
 from collections.abc import Callable
@@ -106,7 +106,7 @@ class Analyzer:
         return self._words.setdefault(word, self.vocabulary[term])
 
 
-def _create_stemmer(name: str) -> Callable[[str], str]:
-    stemmer = import_optional_module("Stemmer", "the BM25 baseline", "baseline").Stemmer(name)
+def _create_stemmer(algorithm: str) -> Callable[[str], str]:
+    stemmer = import_optional_module("Stemmer", "the BM25 baseline", "baseline").Stemmer(algorithm)
     stem: Callable[[str], str] = stemmer.stemWord
     return stem

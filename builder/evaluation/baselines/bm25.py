@@ -105,7 +105,7 @@ class Bm25Index:
         return np.array(self._documents[document_number], dtype=np.int32)
 
     def postings(self, term_id: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """Return the numbers of the documents that contain a term, and its BM25 scores in them."""
+        """Return the postings of a term: numbers of documents, and the BM25 scores of the term."""
         matrix = self._model.scores
         start, end = matrix["indptr"][term_id], matrix["indptr"][term_id + 1]
         return matrix["indices"][start:end].astype(np.int64), matrix["data"][start:end]
@@ -117,14 +117,17 @@ class Bm25Index:
         return np.asarray(np.log(1 + (len(self) - counts + 0.5) / (counts + 0.5)))
 
     def scores(self, terms: TermIds) -> npt.NDArray[np.float32]:
-        """Return the BM25 score of every document; each occurrence of a query term counts."""
+        """Return the BM25 score of every document.
+
+        A term that occurs several times in the query contributes once per occurrence.
+        """
         scores: npt.NDArray[np.float32] = self._model.get_scores_from_ids(terms)
         return scores
 
     def weighted_scores(
         self, terms: TermIds, weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Return each document's weighted sum of BM25 term scores; the terms must be distinct."""
+        """Return the weighted sum of BM25 term scores of every document; terms must be distinct."""
         scores = np.zeros(len(self))
         for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
             documents, values = self.postings(term)
@@ -144,7 +147,7 @@ class Bm25Index:
     def top_documents(
         self, scores: npt.NDArray[np.floating[Any]], depth: int
     ) -> npt.NDArray[np.int64]:
-        """Return the numbers of the top `depth` documents, with ties broken as in trec_eval."""
+        """Return the numbers of the top `depth` documents; ties are broken as in trec_eval."""
         documents, values = _top_indexes_with_ties(scores, depth)
         frame = pl.DataFrame({"document": documents, "score": values.astype(np.float32)})
         ids = frame.with_columns(doc_id=self.doc_ids.gather(documents))

@@ -19,7 +19,7 @@ _PAIR = ["query_id", "doc_id"]
 def qrel_boost(
     run: Run, judgements: Sequence[pl.DataFrame], *, weight: float = 1.0, tag: str = "boost"
 ) -> Run:
-    """Raise the scores of documents that were judged relevant to the query in earlier snapshots.
+    """Boost the scores of documents that were judged relevant to the query in earlier snapshots.
 
     Args:
         run: Run for the later snapshot.
@@ -29,8 +29,8 @@ def qrel_boost(
 
     Raises:
         UsageError: There are no judgements, or the weight is negative.
-        DataError: A score of the run is infinite; or the judgements contain nulls or duplicates, or
-            judge no query of the run, or none of its documents for the same query.
+        DataError: A score of the run is infinite, the judgements contain nulls or duplicates, or no
+            query-document pair of the run is judged.
     """
     if not judgements or weight < 0:
         raise UsageError(

@@ -1,7 +1,7 @@
 """Collection statistics of BM25: number of documents, mean length, and document frequencies.
 
 With the statistics of an earlier snapshot, BM25 scores a later snapshot as it scored the earlier
-one: a document with the same words gets the same score, whatever happened to other documents. This
+one: a document with the same words gets the same score, however other documents changed. This
 separates the effect of changed collection statistics on scores from all other effects.
 """
 
@@ -47,10 +47,11 @@ class CollectionStatistics:
     def rescale_parameters(
         self, index_statistics: "CollectionStatistics", k1: float, b: float
     ) -> tuple[float, float]:
-        """Return k1 and b with which an index scores as if it had this mean document length.
+        """Return k1 and b adjusted so that an index uses the mean length of these statistics.
 
-        BM25 adds k1 (1 - b) + k1 b length / mean length to the term frequency. The adjustment
-        multiplies the second summand by `index_statistics.mean_length` / `self.mean_length`.
+        `index_statistics` are the statistics of the index itself. BM25 adds the summands k1 (1 - b)
+        and k1 b length / mean length to the term frequency. The adjustment multiplies the second
+        summand by `index_statistics.mean_length` / `self.mean_length`.
         """
         constant, slope = k1 * (1 - b), k1 * b * index_statistics.mean_length / self.mean_length
         total = constant + slope
@@ -96,9 +97,16 @@ def statistics_from_term_ids(
 
 
 def _add_document_frequencies(
-    frequencies: npt.NDArray[np.int64], texts: list[npt.NDArray[np.int32]], terms: int
+    frequencies: npt.NDArray[np.int64],
+    document_terms: list[npt.NDArray[np.int32]],
+    vocabulary_size: int,
 ) -> npt.NDArray[np.int64]:
-    distinct = np.concatenate([np.unique(text) for text in texts]) if texts else np.zeros(0, int)
-    grown = np.zeros(terms, np.int64)
+    """Return the document frequencies of term ids, updated with the terms of more documents."""
+    distinct = (
+        np.concatenate([np.unique(term_ids) for term_ids in document_terms])
+        if document_terms
+        else np.zeros(0, int)
+    )
+    grown = np.zeros(vocabulary_size, np.int64)
     grown[: len(frequencies)] = frequencies
-    return grown + np.bincount(distinct.astype(np.int64), minlength=terms)
+    return grown + np.bincount(distinct.astype(np.int64), minlength=vocabulary_size)

@@ -37,14 +37,17 @@ def dense_search(
     """
     check_depth(depth)
     frame = parquet.read(queries, ["query_id", "vector"])
-    query_ids, query_vectors = frame["query_id"].cast(pl.String), _to_matrix(frame, queries, None)
+    query_ids, query_vectors = (
+        frame["query_id"].cast(pl.String),
+        _stack_vectors(frame, queries, None),
+    )
     if query_ids.n_unique() != len(query_ids):
         raise DataError(f"{queries}: expected unique query ids, found duplicates")
     best = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64})
     count = 0
     ids: list[pl.Series] = []
     for batch in _read_batches(documents):
-        vectors = _to_matrix(batch, documents, query_vectors.shape[1])
+        vectors = _stack_vectors(batch, documents, query_vectors.shape[1])
         # sum in 64 bits and round to 32, so that BLAS's order of additions has no effect
         exact = query_vectors.astype(np.float64) @ vectors.astype(np.float64).T
         scores = exact.astype(np.float32).astype(np.float64)
@@ -69,7 +72,7 @@ def _read_batches(path: Path) -> Iterator[pl.DataFrame]:
             yield pl.DataFrame(batch)
 
 
-def _to_matrix(frame: pl.DataFrame, path: Path, dimension: int | None) -> Vectors:
+def _stack_vectors(frame: pl.DataFrame, path: Path, dimension: int | None) -> Vectors:
     lengths = set(frame["vector"].list.len().to_list()) if frame.height else {dimension or 1}
     if (
         len(lengths) != 1
@@ -94,7 +97,7 @@ def _merge_top_documents(
     doc_ids: pl.Series,
     depth: int,
 ) -> pl.DataFrame:
-    """Merge the best documents so far with those of a batch; keep all ties at rank `depth`."""
+    """Merge the best documents so far with those of a batch, including ties at rank `depth`."""
     frames = [best]
     for query, row in zip(query_ids, scores, strict=True):
         kept = np.arange(len(row))

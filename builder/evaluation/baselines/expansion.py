@@ -1,7 +1,7 @@
 """Search with expanded queries, which consist of weighted index terms.
 
-Expansions use documents that were judged relevant to the same query in earlier snapshots, as Keller
-et al. (2025, Counterfactual Query Rewriting) do; see `rm3` and `keyqueries`.
+Expansion terms come from documents that were judged relevant to the same query in earlier
+snapshots (Keller et al. 2025, Counterfactual Query Rewriting); see `rm3` and `keyqueries`.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Relevance feedback from earlier snapshots: texts of documents that were judged relevant.
 
 The text of a document is the one that was judged, even if the document changed or disappeared
-later. Ids are those of the later snapshot, even if the snapshots of an imported release use
-different ids.
+later. Ids are those of the later snapshot: if an imported release uses different ids in each
+snapshot, the earlier ids are converted.
 """
 
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ def read_earlier_feedback(
         suffix: Suffix of the text columns; see `Collection.languages`.
 
     Returns:
-        Schema `FEEDBACK`, one row per query and document, by descending grade. A pair that
-        was relevant in several snapshots has its latest grade and text. Documents without a text
-        are omitted.
+        Table with schema `FEEDBACK` and one row per query and document, sorted by query and
+        descending grade. A pair that was relevant in several snapshots has the grade and text of
+        the latest. Documents without a text are omitted.
 
     Raises:
         UsageError: A file is unreadable.

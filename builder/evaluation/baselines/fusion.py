@@ -31,7 +31,8 @@ def reciprocal_rank_fusion(
 
     Raises:
         UsageError: There are no runs, or k is negative.
-        DataError: A run has no query in common with the first one, or no document with any before.
+        DataError: A run has no query in common with the first run, or no document in common with
+            the preceding runs.
     """
     if not runs or k < 0:
         raise UsageError(
@@ -98,7 +99,8 @@ def rerank(
 
     Raises:
         UsageError: `top` is less than 1.
-        DataError: A score is null or NaN, a pair has several scores, or no pair of the run has one.
+        DataError: A score is null or NaN, a query-document pair has several scores, or no pair in
+            the run has a score.
     """
     check_depth(top)
     checked = Run.from_scores(scores, tag).ranking

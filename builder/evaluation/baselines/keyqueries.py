@@ -35,10 +35,10 @@ class KeyQueryParameters:
 
     Args:
         fb_docs: Maximum number of relevant documents per query.
-        fb_terms: Maximum number of candidate terms taken from the query (the rarest), and the same
-            number from the relevant documents.
+        fb_terms: Maximum number of candidate terms from the query (the rarest) and, separately,
+            from its relevant documents.
         max_terms: Maximum number of terms in a keyquery, up to `MAX_TERMS`.
-        top: Number of top ranks in which relevant documents count.
+        top: Cutoff of the DCG by which keyqueries are chosen.
         min_results: Minimum number of documents that a keyquery must retrieve.
 
     Raises:
@@ -65,13 +65,13 @@ def find_keyqueries(
     feedback: pl.DataFrame,
     parameters: KeyQueryParameters | None = None,
 ) -> pl.DataFrame:
-    """Replace each query by a keyquery of its relevant documents from earlier snapshots.
+    """Replace each query with a keyquery of its relevant documents from earlier snapshots.
 
-    Candidates are all sets of up to `max_terms` terms. The terms are the `fb_terms` rarest of the
-    query and the `fb_terms` with the highest P(w|R) idf(w) in its relevance model R. Among the
+    Candidates are all sets of up to `max_terms` candidate terms: the `fb_terms` rarest terms of the
+    query, and the `fb_terms` terms with the highest P(w|R) idf(w) in its relevance model R. Of the
     candidates with at least `min_results` results, the keyquery is the one with the highest
-    DCG@`top` of the relevant documents in the index and, if several have it, the fewest terms.
-    Tied documents all get the worst of their ranks.
+    DCG@`top` of the relevant documents in the index; ties are broken in favor of fewer terms.
+    Documents with tied scores all get the worst of their ranks.
 
     Args:
         index: Index of the snapshot.
@@ -80,8 +80,8 @@ def find_keyqueries(
         parameters: Parameters of keyqueries; None for the defaults.
 
     Returns:
-        Schema `EXPANDED`, one row per query; a query is unchanged if no candidate ranks a relevant
-        document at the top.
+        Table with schema `EXPANDED` and one row per query. A query is unchanged if no candidate
+        ranks a relevant document at the top.
     """
     parameters = parameters or KeyQueryParameters()
     numbers = {doc_id: number for number, doc_id in enumerate(index.doc_ids)}
@@ -138,7 +138,7 @@ def _candidate_terms(
 
 
 def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the documents that contain any term, and their BM25 scores (terms x documents)."""
+    """Return the numbers of documents that contain a term, and BM25 scores (terms x documents)."""
     postings = [index.postings(term) for term in terms.tolist()]
     found = np.unique(np.concatenate([documents for documents, _ in postings]))
     scores = np.zeros((len(terms), len(found)))
@@ -148,7 +148,13 @@ def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int6
 
 
 def _target_dcg(scores: Floats, targets: npt.NDArray[np.int64], top: int) -> float:
-    """Return the DCG@`top` of the target documents: the sum of 1 / log2(rank + 1)."""
+    """Return the DCG@`top` of the target documents: the sum of 1 / log2(rank + 1).
+
+    Args:
+        scores: Score of every document for one query.
+        targets: Indexes of the target documents in `scores`.
+        top: Cutoff of the DCG.
+    """
     retrieved = targets[scores[targets] > 0]
     ranks = [np.count_nonzero(scores >= scores[target]) for target in retrieved]
     return fsum(1 / log2(rank + 1) for rank in ranks if rank <= top)

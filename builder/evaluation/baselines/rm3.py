@@ -68,7 +68,8 @@ def rm3(
         parameters: Parameters of RM3; None for the defaults.
 
     Returns:
-        Schema `EXPANDED`, one row per query; queries without any feedback are unchanged.
+        Table with schema `EXPANDED` and one row per query. A query is unchanged if it has neither
+        relevant documents nor BM25 results.
     """
     parameters = parameters or Rm3Parameters()
     judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)

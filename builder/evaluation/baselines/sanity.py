@@ -2,7 +2,7 @@
 
 Computes the mean nDCG@10 and P@10 of BM25. As a chance baseline, also computes its mean nDCG@10
 with the judgements of each query assigned to another query. Low scores indicate judgements
-attached to the wrong queries, empty translations or lost documents (LongEval 2023, table of
+attached to the wrong queries, empty translations or missing documents (LongEval 2023, table of
 baselines).
 """
 
@@ -33,8 +33,8 @@ class SanityCheckRow:
     Args:
         language: Language of the searched texts.
         snapshot: Name of the snapshot.
-        queries: Number of judged queries.
-        ndcg: Mean nDCG@10. All three means are None if there are no judged queries.
+        queries: Number of judged queries; if it is 0, the three means are None.
+        ndcg: Mean nDCG@10.
         precision: Mean P@10.
         by_chance: Mean nDCG@10 with the judgements of each query assigned to another query.
     """

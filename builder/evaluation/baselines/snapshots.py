@@ -76,7 +76,8 @@ def snapshot_bm25_statistics(
 
     Raises:
         UsageError: A file is unreadable.
-        DataError: There are no words, or the snapshot has no texts in the language.
+        DataError: The documents contain no index terms, or the snapshot has no texts in the
+            language.
         MissingExtraError: The extra [baseline] is not installed.
     """
     parameters = parameters or Bm25Parameters()
@@ -104,7 +105,7 @@ def search_snapshot_with_expansion(
 
     Args:
         snapshot: Snapshot to search; its judgements are not used.
-        earlier_snapshots: Snapshots whose judgements are known, in chronological order.
+        earlier_snapshots: Snapshots whose judgements are used, in chronological order.
         expansion: Parameters of RM3 or of keyqueries.
         parameters: Parameters of BM25.
         suffix: Suffix of the text columns; see `Collection.languages`.

@@ -19,7 +19,7 @@ def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
 
     Raises:
         UsageError: The file is unreadable.
-        DataError: The queries have no translation into the language of the suffix, such as `en`.
+        DataError: A query has no text in the language of the suffix.
     """
     column = f"text{suffix}"
     texts = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})

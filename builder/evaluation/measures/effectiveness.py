@@ -48,8 +48,9 @@ class SnapshotScores:
         query_ids: Sorted ids of the judged queries.
         values: Scores, shape (queries, systems, measures); NaN for systems without a run.
         missing: Whether each judged query is missing from each run, shape (queries, systems).
-        unjudged: Number of queries without judgements in each system's run; -1 without a run.
-        irrelevant: Whether each query lacks relevant documents, shape (queries,).
+        unjudged: Number of queries without judgements in each system's run; -1 if the system has
+            no run.
+        irrelevant: Whether each query has no relevant document, shape (queries,).
         keys: Aligned id of each query; differs from its id only in imported releases (see
             `schemas.ReleaseIds`).
     """
@@ -88,8 +89,8 @@ class RunScorer:
     """Scorer of runs against the relevance judgements of a snapshot.
 
     Args:
-        qrels: Columns `query_id`, `doc_id`, `grade`; unique by the first two. Negative grades mean
-            unjudged, as in trec_eval.
+        qrels: Columns `query_id`, `doc_id`, `grade`, with one row per query-document pair. Negative
+            grades mean unjudged, as in trec_eval.
         measures: Measures to compute.
         name: Name of the judgements, for error messages.
 
@@ -159,8 +160,8 @@ def stack_scores(
         scorer: Scorer that computed the scores.
         systems: All systems of the evaluation, in the order of the array.
         scores: Scores by system; contains only systems with a run.
-        aligned_ids: Aligned id (the same in all snapshots) by query id; may omit queries whose
-            aligned id equals their id.
+        aligned_ids: Aligned id (the same in all snapshots) by query id. Queries that are missing
+            from this mapping, or all if it is None, keep their ids.
     """
     queries = len(scorer.query_ids)
     values = np.full((queries, len(systems), len(scorer.measures)), np.nan)

@@ -1,7 +1,7 @@
 """Finds the judged documents that a run retrieved, with rank and grade.
 
-These documents are sufficient for all measures of this package: unjudged documents only affect the
-ranks of judged documents.
+The measures of trec_eval, ERR and Judged@k need no other documents: unjudged documents only affect
+the ranks of judged ones.
 """
 
 from dataclasses import dataclass

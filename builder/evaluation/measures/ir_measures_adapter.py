@@ -1,8 +1,8 @@
 """Measures computed by ir_measures, such as `ir_measures:infAP`.
 
-The prefix `ir_measures:` is followed by any name that ir_measures can parse. Scores passed to
-ir_measures reproduce the ranks of trec_eval, so that ties are broken in the same way. Query ids are
-replaced by row numbers, because gdeval (ERR, nDCG with exponential gains) requires numeric ids.
+The prefix `ir_measures:` is followed by any name that ir_measures can parse. The scores passed to
+ir_measures are negated ranks, so that ties are broken as in trec_eval. Query ids are replaced by
+row numbers, because gdeval (ERR, nDCG with exponential gains) requires numeric ids.
 """
 
 from collections.abc import Sequence

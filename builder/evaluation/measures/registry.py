@@ -1,9 +1,8 @@
 """Registry of effectiveness measures, and parsing of measure names such as `nDCG@10`.
 
 A name consists of a family, a cutoff and parameters, such as `nDCG@10`, `AP`, `P@10(rel=2)` or
-`ERR@20(max=4)`; the order of ir_measures (`AP(rel=2)@100`) and the names of trec_eval
-(`ndcg_cut_10`) are accepted as well. `str(measure)` is the canonical name of a `Measure` and
-identifies it.
+`ERR@20(max=4)`. The order used by ir_measures (`AP(rel=2)@100`) and trec_eval names (`ndcg_cut_10`)
+are also accepted. `str(measure)` is the canonical name of a `Measure` and identifies it.
 
 nDCG uses the grades as gains and log2(rank + 1) as discount, as in trec_eval.
 """
@@ -123,7 +122,7 @@ def find_family(name: str) -> MeasureFamily:
 
 
 def parse_measure(text: str) -> Measure:
-    """Parse the name of a measure, also a name of trec_eval such as `ndcg_cut_10`.
+    """Parse the name of a measure such as `nDCG@10`, or a trec_eval name such as `ndcg_cut_10`.
 
     Raises:
         UsageError: The family is unknown, the cutoff is missing or not allowed, or a parameter is
@@ -142,7 +141,7 @@ def parse_measure(text: str) -> Measure:
 
 
 def from_trec_eval_name(name: str) -> str | None:
-    """Convert a trec_eval name (`ndcg_cut_10`) to a measure name (`nDCG@10`); None if unknown."""
+    """Convert a trec_eval name such as `ndcg_cut_10` to `nDCG@10`; return None if it is unknown."""
     stem, _, digits = name.rpartition("_")
     for family, (whole, cut) in TREC_EVAL_NAMES.items():
         if whole and name == whole:
@@ -164,31 +163,36 @@ def parse_measures(names: Iterable[str]) -> tuple[Measure, ...]:
     return measures
 
 
-def _parse_cutoff(digits: str | None, family: MeasureFamily, text: str) -> int | None:
+def _parse_cutoff(digits: str | None, family: MeasureFamily, measure_name: str) -> int | None:
     if digits is None:
         if family.cutoff == "required":
-            raise UsageError(f"measure {text!r}: expected a cutoff, such as {family.name}@10")
+            raise UsageError(
+                f"measure {measure_name!r}: expected a cutoff, such as {family.name}@10"
+            )
         return None
     if family.cutoff == "none":
-        raise UsageError(f"measure {text!r}: {family.name} does not support a cutoff")
+        raise UsageError(f"measure {measure_name!r}: {family.name} does not support a cutoff")
     if not 1 <= int(digits) <= 10**6:
-        raise UsageError(f"measure {text!r}: expected a cutoff from 1 to 1000000, found {digits}")
+        raise UsageError(
+            f"measure {measure_name!r}: expected a cutoff from 1 to 1000000, found {digits}"
+        )
     return int(digits)
 
 
-def _parse_parameters(text: str, family: MeasureFamily, name: str) -> dict[str, int]:
+def _parse_parameters(assignments: str, family: MeasureFamily, measure_name: str) -> dict[str, int]:
     given: dict[str, int] = {}
-    for part in filter(None, text.split(",")):
+    for part in filter(None, assignments.split(",")):
         match = _PARAMETER.fullmatch(part)
         if match is None or match[1] not in family.parameters or match[1] in given:
             known = ", ".join(f"{key}={value}" for key, value in family.parameters.items())
             raise UsageError(
-                f"measure {name!r}: expected parameters of {family.name} ({known or 'none'}), "
+                f"measure {measure_name!r}: expected parameters of {family.name} "
+                f"({known or 'none'}), "
                 f"found {part!r}"
             )
         given[match[1]] = int(match[2])
         if not 1 <= given[match[1]] <= 30:
             raise UsageError(
-                f"measure {name!r}: expected {match[1]} from 1 to 30, found {match[2]}"
+                f"measure {measure_name!r}: expected {match[1]} from 1 to 30, found {match[2]}"
             )
     return given

@@ -1,8 +1,8 @@
 """Effectiveness measures computed by trec_eval, through the package pytrec_eval.
 
-Each run is truncated after the last relevant document, and unjudged documents are replaced by
-placeholders. This does not change the scores of the measures in `TREC_EVAL_NAMES`, and a run of a
-million lines is scored in 0.2 seconds.
+Each ranking is truncated after its last relevant document, and unjudged documents are replaced by
+placeholders. This does not change the scores of the measures in `TREC_EVAL_NAMES`, but speeds up
+scoring: a run of a million lines takes 0.2 seconds.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ class TrecEvalScorer:
 
     Raises:
         MissingExtraError: pytrec_eval is not installed.
-        DataError: A judged document id contains white space.
+        DataError: A judged document id contains whitespace.
     """
 
     def __init__(self, measures: Sequence[Measure], qrels: pl.DataFrame) -> None:
         if qrels["doc_id"].str.contains(r"\s").any():
-            raise DataError("qrels: document ids must not contain white space")
+            raise DataError("qrels: document ids must not contain whitespace")
         self._measures = list(measures)
         self._queries = judged_query_ids(qrels)
         truth: dict[str, dict[str, int]] = {query: {} for query in self._queries}
@@ -50,7 +50,7 @@ class TrecEvalScorer:
         }
 
     def scores(self, hits: Hits) -> Floats:
-        """Return the scores of a run's judged documents, shape (judged queries, measures)."""
+        """Compute the scores of a run from its hits, in an array (judged queries, measures)."""
         values = np.zeros((len(self._queries), len(self._measures)))
         run = self._build_placeholder_run(hits)
         if not run:
@@ -65,7 +65,10 @@ class TrecEvalScorer:
         return values
 
     def _build_placeholder_run(self, hits: Hits) -> dict[str, dict[str, float]]:
-        """Build a run for pytrec_eval, with placeholders for unjudged documents."""
+        """Build a run for pytrec_eval, with placeholders for unjudged documents.
+
+        Maps each query id with a relevant hit to a mapping from document id to score.
+        """
         deepest = np.zeros(len(self._queries), dtype=np.int64)
         relevant = hits.grade > 0
         np.maximum.at(deepest, hits.query[relevant], hits.rank[relevant])
@@ -91,6 +94,9 @@ def _relevance_level(measure: Measure) -> int:
 
 
 def _trec_eval_name(measure: Measure) -> str:
-    """Return the name of a measure in trec_eval; RR@k, which trec_eval lacks, becomes RR."""
+    """Return the trec_eval name of a measure.
+
+    The name of RR@k is that of RR, because trec_eval does not support a cutoff for RR.
+    """
     whole, cut = TREC_EVAL_NAMES[measure.family]
     return f"{cut}_{measure.cutoff}" if cut and measure.cutoff is not None else whole

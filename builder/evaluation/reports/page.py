@@ -50,7 +50,7 @@ FOOTER = "A drop is the score in the earlier snapshot minus the score in the lat
 def html_report(evaluation: Evaluation) -> str:
     """Render an evaluation as a complete HTML document.
 
-    The same evaluation always results in the same document.
+    The document is deterministic: equal evaluations give equal documents.
     """
     sections = [
         section(
@@ -74,7 +74,7 @@ def html_report(evaluation: Evaluation) -> str:
     return render_page(
         "Effectiveness over time",
         "Effectiveness over time",
-        _breakable(evaluation.signature(), "|"),
+        _allow_line_breaks(evaluation.signature(), "|"),
         [*contents, ("drops", "Drop per query")],
         (paragraph(_LEGEND, "note"), sections, drops),
         FOOTER,
@@ -138,11 +138,11 @@ def _summary_table(caption: str, rows: list[dict[str, Any]]) -> Markup:
     if not rows:
         return empty_note("No runs.")
     cells: list[Row] = [[_table_cell(value) for value in row.values()] for row in rows]
-    return table(caption, [_breakable(name, "_") for name in rows[0]], cells)
+    return table(caption, [_allow_line_breaks(name, "_") for name in rows[0]], cells)
 
 
-def _breakable(text: str, separator: str) -> Markup:
-    """Escape a text, and allow line breaks after each separator."""
+def _allow_line_breaks(text: str, separator: str) -> Markup:
+    """Escape a text for HTML, and allow a line break after each separator."""
     return (escape(separator) + Markup("<wbr>")).join(text.split(separator))
 
 

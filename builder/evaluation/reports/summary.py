@@ -45,8 +45,8 @@ def summary_rows(evaluation: Evaluation, topic_set: str = "full") -> list[Row]:
         there are several: `measure`, `system`, `snapshot`, `queries`, `missing`, `unjudged`,
         `mean`, `ci_low`, `ci_high`, then `re_delta_drop`, `rnd_absolute_drop`, `delta_ri`,
         `effect_ratio`, `p_unpaired` and `p_welch` of the comparison (null for the first snapshot),
-        and `p_pivot`, the corrected p-value of the difference from the pivot. Unless every snapshot
-        is compared with the first, `compared_with` follows `snapshot`.
+        and `p_pivot`, the corrected p-value of the difference from the pivot. If `pairs` is not
+        `first`, the earlier snapshot follows `snapshot` as `compared_with`.
     """
     means = _filter_topic_set(evaluation.effectiveness, topic_set).rename({"value": "mean"})
     comparisons: dict[Key, dict[str | None, Row]] = {}
@@ -108,7 +108,7 @@ def zero_score_warnings(evaluation: Evaluation) -> list[str]:
 
 
 def to_json(evaluation: Evaluation, *, include_queries: bool = False) -> dict[str, Any]:
-    """Convert an evaluation to JSON values, structured as in the docstring of this module.
+    """Convert an evaluation to JSON values with the structure shown in this module's docstring.
 
     Args:
         evaluation: Evaluation to convert.

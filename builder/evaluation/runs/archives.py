@@ -18,18 +18,18 @@ EXTRACTED_PREFIX = rf"^.*/{_SCRATCH}[^/]+/\d+/"
 
 @contextmanager
 def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
-    """Extract zip files to temporary folders; yield the paths with the folders in their place.
+    """Extract zip archives to temporary folders; yield `paths` with archives replaced by folders.
 
-    This is a context manager; the folders are deleted on exit. In errors raised within the context,
-    their paths are replaced with those of the archives.
+    This is a context manager; the folders are deleted on exit. Errors raised within the context
+    name the archive instead of the temporary folder.
 
     Args:
         paths: Files and folders; only zip archives are extracted.
         max_bytes: Maximum total size of the files extracted from one archive, in bytes.
 
     Raises:
-        FormatError: An archive is damaged, encrypted or too large, or the path of a member leads
-            outside the target folder, or a member is an archive.
+        FormatError: An archive is damaged, encrypted or too large, contains an archive or duplicate
+            members, or has a member whose path leads outside the target folder.
     """
     if not any(map(_is_zip_archive, paths)):
         yield list(paths)
@@ -70,7 +70,7 @@ def _extract_archive(path: Path, folder: Path, max_bytes: int) -> Path:
                 if ARCHIVE_NAME.search(name.name):
                     raise FormatError(
                         f"expected runs in the archive, found the archive {str(name)!r}; unpack "
-                        "both, and give the folder of the runs",
+                        "both and pass the folder of the runs",
                         path,
                     )
                 if member.flag_bits & 1:
@@ -81,7 +81,7 @@ def _extract_archive(path: Path, folder: Path, max_bytes: int) -> Path:
                 target = folder / name
                 if target.is_file():
                     raise FormatError(
-                        f"expected each file of the archive once, found {str(name)!r} twice", path
+                        f"expected distinct members in the archive, found {str(name)!r} twice", path
                     )
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(member) as source, target.open("xb") as out:

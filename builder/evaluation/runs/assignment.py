@@ -1,12 +1,12 @@
 """Assigns run files to systems and snapshots according to their paths.
 
-The snapshot is taken from the file name or, if that names none, from the nearest of the two
-innermost folders that does. The system is the file name without snapshot and extensions or, if
-nothing remains, the name of the folder:
+The snapshot is taken from the file name, or else from the parent folder, or else from the folder
+above it. The system is the file name without snapshot and extensions or, if nothing or only `run`
+remains, the name of a parent folder:
 `bm25/2022-06.txt.gz`, `bm25_2022-06.run`, `2022-06/bm25.txt` and `bm25/2022-06/run.txt.gz` (the
 layout of LongEval submissions) are all runs of `bm25` for 2022-06; the date may also be written as
-`2022_06` or `202206`. `snapshot-2` (the naming of LongEval 2026) is the snapshot with this number;
-see `numbering`.
+`2022_06` or `202206`. `snapshot-2` (as in LongEval 2026) is the snapshot with number 2; see
+`numbering`.
 """
 
 import os
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from builder.errors import UsageError
 from builder.evaluation.runs.dates import CHECKED_PARTS, MONTH
-from builder.evaluation.runs.numbering import number_names
+from builder.evaluation.runs.numbering import numbers_from_snapshot_names
 from builder.io.file_types import ARCHIVE_NAME
 from builder.text.names import ENGLISH, FRENCH, NUMBERED_SNAPSHOT, to_valid_unicode
 from schemas import SNAPSHOT_PATTERN
@@ -58,12 +58,12 @@ def assign_runs(
     """Determine the system and the snapshot of every run file from its path.
 
     Args:
-        paths: Run files or folders. Folders and linked folders are searched recursively, without
-            hidden files, backups and files with extensions such as `.md` or `.yml`.
+        paths: Run files or folders. Folders are searched recursively, through symbolic links;
+            hidden files, backups and files with extensions such as `.md` or `.yml` are skipped.
         snapshots: Names of the snapshots of the collection. If there is only one, its name may
             be missing from the paths.
-        numbers: Number of each snapshot in paths such as `snapshot-2`; snapshots may be missing.
-            None: see `numbering.number_names`.
+        numbers: Number by which paths such as `snapshot-2` refer to each snapshot; may be missing
+            for some snapshots. None derives the numbers from the names of the snapshots.
 
     Returns:
         Run files, sorted by system and snapshot.
@@ -80,9 +80,9 @@ def assign_runs(
         if ARCHIVE_NAME.search(file.name) and file.is_file():
             raise UsageError(
                 f"{file}: expected a run, found an archive; unpack it (commands such as `longeval "
-                "evaluate` unpack only zip files that are named directly)"
+                "evaluate` unpack only zip files passed as arguments)"
             )
-    numbers = number_names(snapshots) if numbers is None else numbers
+    numbers = numbers_from_snapshot_names(snapshots) if numbers is None else numbers
     patterns = {name: _snapshot_pattern(name, numbers.get(name)) for name in sorted(snapshots)}
     runs = sorted(_assign_run(file, patterns, numbers) for file in dict.fromkeys(files))
     for first, second in pairwise(runs):
@@ -140,7 +140,7 @@ def _assign_run(
     stem = _EXTENSIONS.sub("", to_valid_unicode(path.name))
     parts = [stem, *reversed(path.parts[:-1])][:CHECKED_PARTS]
     for part in parts:
-        _reject_other_number(path, part, patterns, numbers)
+        _reject_unknown_snapshot_number(path, part, patterns, numbers)
         named = [name for name, pattern in patterns.items() if pattern.search(part)]
         if len(named) > 1:
             raise UsageError(f"{path}: {part!r} names several snapshots: {', '.join(named)}")
@@ -152,7 +152,7 @@ def _assign_run(
             return RunFile(system or _system_name_from_folder(path, pattern), named[0], path)
     if len(patterns) == 1:
         (snapshot,) = patterns
-        _reject_other_month(path, parts, snapshot)
+        _reject_mismatched_month(path, parts, snapshot)
         return RunFile(stem, snapshot, path)
     raise UsageError(
         f"{path}: expected the name of a snapshot ({', '.join(patterns)}) in the file or folder "
@@ -160,47 +160,50 @@ def _assign_run(
     )
 
 
-def _reject_other_number(
-    path: Path, part: str, snapshots: Iterable[str], numbers: Mapping[str, int]
+def _reject_unknown_snapshot_number(
+    path: Path, path_component: str, snapshots: Iterable[str], numbers: Mapping[str, int]
 ) -> None:
-    """Raise an error if a path component such as `snapshot-4` has the number of no snapshot.
+    """Raise an error if a path component such as `snapshot-4` contains an unknown snapshot number.
 
     Raises:
-        UsageError: The path component has another number.
+        UsageError: No snapshot has the number in the path component.
     """
-    for found in re.finditer(NUMBERED_SNAPSHOT, part):
+    for found in re.finditer(NUMBERED_SNAPSHOT, path_component):
         if int(found[1]) not in numbers.values():
             known = [
                 f"{name} (snapshot-{numbers[name]})" if name in numbers else name
                 for name in snapshots
             ]
-            raise _snapshot_mismatch_error(path, part, found[0], known)
+            raise _snapshot_mismatch_error(path, path_component, found[0], known)
 
 
-def _reject_other_month(path: Path, parts: Sequence[str], snapshot: str) -> None:
+def _reject_mismatched_month(path: Path, path_components: Sequence[str], snapshot: str) -> None:
     """Raise an error if a path names a month other than that of the only snapshot.
 
-    Names of months, such as `july`, are only looked for in the file name, the first of the parts.
+    The file name is the first component; only it is searched for month names such as `july`.
 
     Raises:
         UsageError: A path component names another month.
     """
-    for part in parts:
+    for part in path_components:
         if other := MONTH.search(part):
             raise _snapshot_mismatch_error(path, part, other[0], [snapshot])
     if not re.fullmatch(SNAPSHOT_PATTERN, snapshot):
         return
     month = _MONTH_NAMES.split("|")[int(snapshot[5:7]) - 1]
-    for found in _MONTH_NAME.finditer(parts[0]):
+    for found in _MONTH_NAME.finditer(path_components[0]):
         if found[0].lower() != month:
-            raise _snapshot_mismatch_error(path, parts[0], found[0], [snapshot])
+            raise _snapshot_mismatch_error(path, path_components[0], found[0], [snapshot])
 
 
-def _snapshot_mismatch_error(path: Path, part: str, found: str, known: Sequence[str]) -> UsageError:
-    snapshots = "the snapshots are" if len(known) > 1 else "the only snapshot is"
+def _snapshot_mismatch_error(
+    path: Path, path_component: str, unknown_snapshot: str, known_snapshots: Sequence[str]
+) -> UsageError:
+    snapshots = "the snapshots are" if len(known_snapshots) > 1 else "the only snapshot is"
     return UsageError(
-        f"{path}: {part!r} names {found}, but {snapshots} {', '.join(known)}; omit the file, or "
-        f"rename it if it is not a run of {found}"
+        f"{path}: {path_component!r} names {unknown_snapshot}, but {snapshots} "
+        f"{', '.join(known_snapshots)}; omit the file, or rename it if it is not a run of "
+        f"{unknown_snapshot}"
     )
 
 
@@ -216,7 +219,10 @@ def _system_name_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
 
 
 def _system_name_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
-    """Name a system after its closest parent folder that is not just a snapshot or language."""
+    """Return the name of the closest parent folder, without the snapshot.
+
+    Folders named only after a snapshot or a language are skipped.
+    """
     for folder in list(path.parents)[:3]:
         name = _strip_snapshot(pattern, folder.name)
         if name and not _LANGUAGE.fullmatch(name):

@@ -1,8 +1,8 @@
 """Checks runs before submission, like the official checker of LongEval.
 
 Errors are reasons for rejection: unreadable lines, more than 1,000 documents per query, documents
-that are not in the snapshot, or no results for queries of the snapshot. Warnings are problems that
-may go unnoticed and reduce effectiveness.
+that are not in the snapshot, or no results for any query of the snapshot. Warnings are problems
+that may go unnoticed and reduce effectiveness.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ class RunFinding:
     Args:
         level: `error` or `warning`.
         check: Name of the check.
-        count: Number of affected queries, documents or lines.
+        count: Number of affected queries, documents, tags or lines.
         message: Description of the problem with examples.
     """
 
@@ -73,7 +73,10 @@ def check_submissions(snapshots: Sequence[Snapshot], paths: Sequence[Path]) -> C
     by_name = {snapshot.name: snapshot for snapshot in snapshots}
     numbers = number_snapshots({snapshot.name: snapshot.folder for snapshot in snapshots})
     files = assign_runs(paths, sorted(by_name), numbers)
-    ids = {name: _read_ids(by_name[name]) for name in {file.snapshot for file in files}}
+    ids = {
+        name: _read_query_and_document_ids(by_name[name])
+        for name in {file.snapshot for file in files}
+    }
     for file in files:
         data = read_nearest_metadata(file.path)
         columns = (data.team, data.system, data.resources) if data else (None, None, None)
@@ -89,7 +92,7 @@ def check_submissions(snapshots: Sequence[Snapshot], paths: Sequence[Path]) -> C
     )
 
 
-def _read_ids(snapshot: Snapshot) -> tuple[pl.Series, pl.Series]:
+def _read_query_and_document_ids(snapshot: Snapshot) -> tuple[pl.Series, pl.Series]:
     """Read the ids of the queries and documents of a snapshot."""
     queries = parquet.read(snapshot.folder / "queries.parquet", ["query_id"])["query_id"]
     documents = [parquet.read(path, ["doc_id"])["doc_id"] for path in snapshot.document_files()]
@@ -171,16 +174,16 @@ def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
 
 
 def _check_ranks(rows: pl.DataFrame) -> Iterator[RunFinding]:
-    """Compare ranks with the order in which trec_eval ranks results.
+    """Yield warnings if ranks contradict the order of trec_eval, which sorts by score.
 
-    Results with equal ranks, as in a run in which all ranks are 0, contradict nothing.
+    Results with equal ranks are compatible with any order, as in a run in which all ranks are 0.
 
     Args:
         rows: Columns query, document, rank (Float64), score (Float32, as in trec_eval).
     """
     ranked = rows.filter(pl.col("rank").is_not_null())
     by_rank = ranked.sort("query", "rank", "score", descending=[False, False, True])
-    inconsistent = _queries_with_rise(by_rank, ["query"], "score")
+    inconsistent = _queries_with_increase(by_rank, ["query"], "score")
     if len(inconsistent):
         message = "ranks contradict the scores (only scores are evaluated) for the queries"
         yield _make_finding("warning", "ranks_and_scores", inconsistent, message)
@@ -195,23 +198,24 @@ def _check_ranks(rows: pl.DataFrame) -> Iterator[RunFinding]:
     within_ties = ranked.sort(
         "query", "score", "rank", "document", descending=[False, True, False, True]
     )
-    reordered = _queries_with_rise(within_ties, ["query", "score"], "document")
+    reordered = _queries_with_increase(within_ties, ["query", "score"], "document")
     reordered = reordered.filter(~reordered.is_in(tied.implode()))
     if len(reordered):
         message = (
-            "ranks contradict the order of tied results (those with scores equal as 32-bit floats "
-            "are ranked by document id, descending) for the queries"
+            "ranks contradict the order of tied results (trec_eval ranks results whose scores are "
+            "equal as 32-bit floats by descending document id) for the queries"
         )
         yield _make_finding("warning", "ranks_of_ties", reordered, message)
 
 
-def _queries_with_rise(rows: pl.DataFrame, keys: list[str], column: str) -> pl.Series:
-    """Return the queries in which a row has a greater value than the row before with equal keys."""
-    rises = pl.col(column) > pl.col(column).shift().over(keys)
-    return rows.filter(rises)["query"].unique().sort()
+def _queries_with_increase(rows: pl.DataFrame, keys: list[str], column: str) -> pl.Series:
+    """Return the queries in which `column` increases from one row to the next with equal keys."""
+    increases = pl.col(column) > pl.col(column).shift().over(keys)
+    return rows.filter(increases)["query"].unique().sort()
 
 
-def _make_finding(level: Level, check: str, values: pl.Series, message: str) -> RunFinding:
-    shown = ", ".join(map(str, values.head(EXAMPLES).to_list()))
-    more = f", and {len(values) - EXAMPLES} more" if len(values) > EXAMPLES else ""
-    return RunFinding(level, check, len(values), f"{message} {shown}{more}")
+def _make_finding(level: Level, check: str, affected: pl.Series, message: str) -> RunFinding:
+    """Create a finding whose message ends with the first few affected ids or tags."""
+    shown = ", ".join(map(str, affected.head(EXAMPLES).to_list()))
+    more = f", and {len(affected) - EXAMPLES} more" if len(affected) > EXAMPLES else ""
+    return RunFinding(level, check, len(affected), f"{message} {shown}{more}")

@@ -13,11 +13,11 @@ MONTH = re.compile(
 )
 """Month or day: `2022-06`, `2022_06`, `202206`, `2022-06-30` or `2022_06_30`."""
 CHECKED_PARTS = 3
-"""Number of trailing path components in which snapshots are looked for: file and two folders."""
+"""Number of path components that are searched for snapshots: the file name and two folders."""
 
 
 def find_snapshot_name(path: Path) -> str | None:
-    """Return the snapshot that the file name or, if it has none, the nearest of two folders names.
+    """Return the snapshot named in the file name, or else in one of the two innermost folders.
 
     Returns:
         Date in the form `2022-06` or `2022-06-30`, or number in the form `snapshot-2`; None if
@@ -36,16 +36,16 @@ def check_distinct_runs(paths: Sequence[Path]) -> None:
     """Raise an error if a run is given twice.
 
     Raises:
-        UsageError: Two paths are those of the same file.
+        UsageError: Two paths refer to the same file.
     """
     given = [path.resolve() for path in paths]
     for number, path in enumerate(given):
         if path in given[:number]:
-            raise UsageError(f"{paths[number]}: expected different runs, found this run twice")
+            raise UsageError(f"{paths[number]}: expected distinct runs, found this run twice")
 
 
 def different_snapshots_warning(paths: Sequence[Path]) -> str | None:
-    """Return a warning if the paths of runs name different snapshots, otherwise None."""
+    """Return a warning if the paths of runs name different snapshots, and None otherwise."""
     names = sorted({name for name in map(find_snapshot_name, paths) if name is not None})
     if len(names) < 2:
         return None

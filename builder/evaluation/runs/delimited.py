@@ -31,9 +31,9 @@ def read_delimited_table(
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: The file is empty or not UTF-8, has another separator, or a column that is
-            repeated or differs from one of the schema in case; the number of fields in a line
-            differs from the header; or a number is malformed or not finite.
+        FormatError: The file is empty, not UTF-8 or has another separator; a column is repeated or
+            differs from one of the schema only in case; the number of fields in a line differs
+            from the header; or a number is malformed or not finite.
     """
     text = io.StringIO(read_text(Source(path, str(path))), newline="")
     reader = csv.reader(
@@ -78,14 +78,14 @@ def _check_header(
         raise FormatError(f"column {repeated[0]!r} occurs more than once", path, 1)
 
 
-def _parse_field(text: str, name: str, kind: pl.DataType) -> str | float | None:
-    if not text or kind == pl.String():
-        return text or None
+def _parse_field(field: str, column: str, dtype: pl.DataType) -> str | float | None:
+    if not field or dtype == pl.String():
+        return field or None
     try:
-        value = float(text)
+        value = float(field)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        found = f"found {text[:40]!r}"
-        raise _FieldError(f"expected a finite number in column {name!r}, {found}")
+        found = f"found {field[:40]!r}"
+        raise _FieldError(f"expected a finite number in column {column!r}, {found}")
     return value

@@ -15,7 +15,7 @@ from builder.trec.bounded import read_decompressed_bytes
 NAMES = ("ir-metadata.yml", "ir-metadata.yaml", "ir_metadata.yml", "ir_metadata.yaml")
 MAX_BYTES = 2**20
 MAX_FOLDERS = 3
-"""Number of folders that are searched: the run's folder and its parents."""
+"""Number of folders that are searched: the folder of the run and its nearest parents."""
 RESOURCES = ("resources", "platform")
 MAX_CHARACTERS = 200
 """Maximum length of a field in characters; longer values are truncated."""
@@ -39,7 +39,7 @@ class RunMetadata:
 
 
 def read_nearest_metadata(run: Path) -> RunMetadata | None:
-    """Read a run's metadata file from its folder or the nearest parent; None if there is none.
+    """Read the metadata file in a run's folder or nearest parent; return None if there is none.
 
     Raises:
         FormatError: The file is not a YAML mapping or is larger than 1 MiB.
@@ -69,20 +69,21 @@ def read_metadata(path: Path) -> RunMetadata:
     resources = [pair for key in RESOURCES for pair in _flatten_mapping(data.get(key), "", 0)]
     return RunMetadata(
         path,
-        _truncated_text(actor.get("team") or actor.get("name")),
-        _truncated_text(data.get("tag") or data.get("system")),
-        _truncated_text("; ".join(resources)),
+        _truncate_field(actor.get("team") or actor.get("name")),
+        _truncate_field(data.get("tag") or data.get("system")),
+        _truncate_field("; ".join(resources)),
     )
 
 
-def _flatten_mapping(value: Any, key: str, depth: int) -> Iterator[str]:
+def _flatten_mapping(node: Any, key_path: str, depth: int) -> Iterator[str]:
     """Yield the leaves of a nested mapping as strings such as `outer.inner=value`."""
-    if isinstance(value, dict) and depth < 8:
-        for name, part in value.items():
-            yield from _flatten_mapping(part, f"{key}.{name}" if key else str(name), depth + 1)
-    elif value is not None and key:
-        yield f"{key}={value}"
+    if isinstance(node, dict) and depth < 8:
+        for key, child in node.items():
+            path = f"{key_path}.{key}" if key_path else str(key)
+            yield from _flatten_mapping(child, path, depth + 1)
+    elif node is not None and key_path:
+        yield f"{key_path}={node}"
 
 
-def _truncated_text(value: object) -> str | None:
-    return str(value)[:MAX_CHARACTERS] if value not in (None, "") else None
+def _truncate_field(field: object) -> str | None:
+    return str(field)[:MAX_CHARACTERS] if field not in (None, "") else None

@@ -1,8 +1,8 @@
-"""Determines the number of each snapshot, which run paths such as `bm25/snapshot-2` refer to.
+"""Determines the snapshot numbers to which run paths such as `bm25/snapshot-2` refer.
 
-If an imported release numbers its snapshots, as that of LongEval 2026 does, its numbers are used,
-even if only some snapshots were imported. The same applies to names such as `snapshot-2.qrels`.
-In all other collections, `snapshot-2` is the second snapshot.
+If an imported release numbers its snapshots, as LongEval 2026 does, its numbers are used, even if
+only some snapshots were imported. Numbers in names such as `snapshot-2.qrels` are used as well. In
+all other collections, `snapshot-2` is the second snapshot.
 """
 
 import re
@@ -22,8 +22,8 @@ def number_snapshots(folders: Mapping[str, Path]) -> dict[str, int]:
         folders: Folder of each snapshot, by name.
 
     Returns:
-        Number of each snapshot, by name: those of the release, without the snapshots that it does
-        not number. If it numbers no snapshot, snapshots are counted in chronological order.
+        Numbers by snapshot name. If the manifest of the collection contains numbers, only the
+        snapshots that it numbers; otherwise, the numbers of `numbers_from_snapshot_names`.
 
     Raises:
         FormatError: The manifest of the collection is malformed.
@@ -41,12 +41,12 @@ def number_snapshots(folders: Mapping[str, Path]) -> dict[str, int]:
         if snapshot.get("number") is not None
     }
     if not stated:
-        return number_names(folders)
+        return numbers_from_snapshot_names(folders)
     return {name: number for name, number in stated.items() if name in folders}
 
 
-def number_names(names: Iterable[str]) -> dict[str, int]:
-    """Return the numbers in names such as `snapshot-2`, or else the positions of the names."""
+def numbers_from_snapshot_names(names: Iterable[str]) -> dict[str, int]:
+    """Return the numbers in names such as `snapshot-2`; if there are none, count sorted names."""
     ordered = sorted(names)
     found = {
         name: int(match[1]) for name in ordered if (match := re.search(NUMBERED_SNAPSHOT, name))

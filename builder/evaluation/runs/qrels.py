@@ -31,7 +31,7 @@ def read_qrels(
     Raises:
         UsageError: The path is not a readable file, or splits are given for a TREC file.
         FormatError: A line is malformed or repeats a pair.
-        DataError: The Parquet file lacks a column or repeats a pair.
+        DataError: A column is missing from the Parquet file, or a pair is repeated.
     """
     if path.suffix != ".parquet":
         if splits is not None:

@@ -2,8 +2,8 @@
 
 Accepts lines `measure query value` of trec_eval, or CSV with the columns `query_id`, `measure` and
 `score`, plain or compressed with gzip or zstd. Measure names of trec_eval are converted
-(`ndcg_cut_10` to `nDCG@10`). The optional CSV columns `system` and `snapshot` must be the same in
-all rows.
+(`ndcg_cut_10` to `nDCG@10`). The optional CSV columns `system` and `snapshot` must have the same
+value in all rows.
 """
 
 import re
@@ -55,10 +55,12 @@ def is_score_table(path: Path) -> bool:
             line = first_nonblank_line(stream.read(SNIFF_BYTES).removeprefix(BYTE_ORDER_MARK))
     except OSError:
         return False  # the reader of runs reports the error
-    return _is_header(line) or (len(line.split()) == 3 and _MEASURE.match(line) is not None)
+    return _is_score_table_header(line) or (
+        len(line.split()) == 3 and _MEASURE.match(line) is not None
+    )
 
 
-def _is_header(line: bytes) -> bool:
+def _is_score_table_header(line: bytes) -> bool:
     """Return whether a line is the header of a table of scores, with any column separator."""
     names = {name.strip('" ') for name in re.split(r"[,;\s]", line.decode(errors="replace"))}
     return "measure" in names and not names.isdisjoint(("score", "value"))
@@ -74,7 +76,7 @@ def read_score_table(path: Path, snapshot: str | None = None) -> pl.DataFrame:
 
     Args:
         path: Output of `trec_eval -q`, or CSV.
-        snapshot: Name of the snapshot that the column `snapshot`, if any, must name; None for any.
+        snapshot: Required value of the column `snapshot`, if the file has it; None allows any.
 
     Returns:
         Columns `query_id`, `measure`, `score`, sorted by the first two. Summary rows of trec_eval
@@ -87,7 +89,7 @@ def read_score_table(path: Path, snapshot: str | None = None) -> pl.DataFrame:
     """
     data = read_decompressed_bytes(path, MAX_BYTES)
     line = first_nonblank_line(data)
-    if _is_header(line) and not _is_csv_header(line):
+    if _is_score_table_header(line) and not _is_csv_header(line):
         found = line[:80].decode(errors="replace").strip()
         raise FormatError(f"expected {EXPECTED}, found the header {found!r}", path)
     frame = _parse_csv(path, snapshot) if _is_csv_header(line) else _parse_trec_eval(data, path)
@@ -100,12 +102,12 @@ def read_score_table(path: Path, snapshot: str | None = None) -> pl.DataFrame:
             f"query {query!r}",
             path,
         )
-    _check_range(table, path)
+    _check_score_range(table, path)
     return table
 
 
-def _check_range(table: pl.DataFrame, path: Path) -> None:
-    """Raise an error if a score of a built-in measure, which is from 0 to 1, is out of range.
+def _check_score_range(table: pl.DataFrame, path: Path) -> None:
+    """Raise an error if a score of a built-in measure is not between 0 and 1.
 
     Raises:
         FormatError: A score is below 0 or above 1.
@@ -160,38 +162,40 @@ def _parse_trec_eval(data: bytes, path: Path) -> pl.DataFrame:
             raise FormatError(f"expected `measure query value`, found {line[:80]!r}", path, number)
         measure = from_trec_eval_name(fields[0])
         if measure is not None:
-            rows.append((fields[1], measure, _parse_number(fields[2], path, number)))
+            rows.append((fields[1], measure, _parse_score(fields[2], path, number)))
     return pl.DataFrame(rows, schema=COLUMNS, orient="row")
 
 
-def _parse_number(text: str, path: Path, line: int) -> float:
+def _parse_score(field: str, path: Path, line_number: int) -> float:
     try:
-        value = float(text)
+        value = float(field)
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):
-        raise FormatError(f"expected a finite value in column 3, found {text[:40]!r}", path, line)
+        raise FormatError(
+            f"expected a finite value in column 3, found {field[:40]!r}", path, line_number
+        )
     return value
 
 
-def scores_from_table(path: Path, scorer: RunScorer, snapshot: str | None = None) -> RunScores:
+def read_run_scores(path: Path, scorer: RunScorer, snapshot: str | None = None) -> RunScores:
     """Read the scores of all judged queries from a score table; missing queries score 0.
 
     Args:
         path: Table of scores.
         scorer: Scorer with the measures, and the relevance judgements of the snapshot.
-        snapshot: Name of the snapshot, to compare with the column `snapshot`; None for any.
+        snapshot: Required value of the column `snapshot`, if the file has it; None allows any.
 
     Raises:
-        UsageError: The table lacks a measure.
-        FormatError: A judged query has scores, but lacks the score of one of the measures.
+        UsageError: A measure is missing from the table.
+        FormatError: A judged query in the table has no score for one of the measures.
     """
     table = read_score_table(path, snapshot)
     queries = pl.DataFrame({"query_id": scorer.query_ids}, schema={"query_id": pl.String})
     known = set(table["measure"])
     for measure in scorer.measures:
         if str(measure) not in known:
-            found = ", ".join(sorted(known)) or f"no measures; expected {EXPECTED}"
+            found = ", ".join(sorted(known)) or f"no measures; the format is {EXPECTED}"
             raise UsageError(f"{path}: expected scores for {measure}, found {found}")
     wide = queries.join(
         table.pivot("measure", index="query_id", values="score"),

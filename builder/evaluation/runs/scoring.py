@@ -5,16 +5,18 @@ from pathlib import Path
 from builder.errors import DataError
 from builder.evaluation.measures.effectiveness import RunScorer, RunScores
 from builder.evaluation.runs.assignment import RunFile
-from builder.evaluation.runs.score_tables import is_score_table, scores_from_table
+from builder.evaluation.runs.score_tables import is_score_table, read_run_scores
 from builder.trec.released import read_snapshot_run
 
 
-def score_run_file(file: RunFile, folder: Path, depth: int | None, scorer: RunScorer) -> RunScores:
+def score_run_file(
+    file: RunFile, snapshot_folder: Path, depth: int | None, scorer: RunScorer
+) -> RunScores:
     """Score a run file, or read the scores if the file is a table of per-query scores.
 
     Args:
         file: Run file or table of scores.
-        folder: Folder of the snapshot, used to convert document ids to those of the qrels.
+        snapshot_folder: Folder of the snapshot, used to convert document ids to those of the qrels.
         depth: Number of documents evaluated per query; None for all.
         scorer: Scorer with the relevance judgements of the snapshot.
 
@@ -23,9 +25,9 @@ def score_run_file(file: RunFile, folder: Path, depth: int | None, scorer: RunSc
         DataError: The file has no results for any judged query.
     """
     if is_score_table(file.path):
-        scores = scores_from_table(file.path, scorer, file.snapshot)
+        scores = read_run_scores(file.path, scorer, file.snapshot)
     else:
-        scores = scorer.score(read_snapshot_run(file.path, depth, folder))
+        scores = scorer.score(read_snapshot_run(file.path, depth, snapshot_folder))
     require_judged_queries(scores, scorer, file)
     return scores
 

@@ -1,7 +1,7 @@
-"""Tables of per-query scores (with differences from the pivot) and of drops between snapshots.
+"""Tables of per-query scores, with differences from the pivot, and of drops between snapshots.
 
-The tables have one row per query, system and measure. Rows are sorted by snapshot, system,
-measure and query.
+Both tables have one row per snapshot (or pair of snapshots), system, measure and query, and are
+sorted in this order.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ QUERY_DROPS = {
 def query_scores(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Return a table with the score of every judged query."""
+    """Return a table with the score of each system and measure for every judged query."""
     core = core_query_ids(snapshots)
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     frames = [pl.DataFrame(schema=QUERY_SCORES)]
@@ -91,9 +91,9 @@ def _cross_join(
     )
 
 
-def _flatten_to_rows(values: Floats) -> pl.Series:
-    """Flatten an array (queries, systems, measures) to the row order of `_cross_join`.
+def _flatten_to_rows(scores: Floats) -> pl.Series:
+    """Flatten an array of shape (queries, systems, measures) to the row order of `_cross_join`.
 
     NaN becomes null.
     """
-    return pl.Series(values.transpose(1, 2, 0).ravel()).fill_nan(None)
+    return pl.Series(scores.transpose(1, 2, 0).ravel()).fill_nan(None)

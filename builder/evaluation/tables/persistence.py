@@ -1,6 +1,6 @@
 """Persistence of effectiveness between two snapshots (Keller et al. 2024; LongEval 2023).
 
-Computes one array per quantity from the mean scores of all systems in both snapshots. Undefined
+Computes one array per statistic from the mean scores of all systems in both snapshots. Undefined
 values are NaN. S and P are the mean scores of a system and of the pivot in the first snapshot,
 and S' and P' are their mean scores in the second:
 
@@ -37,13 +37,13 @@ _DESCRIPTIONS = {
 
 
 @dataclass(frozen=True)
-class PersistenceQuantity:
-    """Quantity that describes how effectiveness persists from one snapshot to another.
+class PersistenceStatistic:
+    """Statistic of how well effectiveness persists from one snapshot to another.
 
     Args:
-        name: Name of the quantity, with the sign convention where it could be ambiguous.
+        name: Value of the column `quantity`; states the sign convention if it could be ambiguous.
         ideal: Value for a system whose effectiveness does not change; None if there is none.
-        needs: Symbols of the mean scores in the formula.
+        operands: Symbols of the mean scores in the formula.
         denominators: Symbols of the mean scores that must not be zero.
         formula: Function that computes the values from the mean scores; NaN where a denominator is
             zero.
@@ -51,22 +51,22 @@ class PersistenceQuantity:
 
     name: str
     ideal: float | None
-    needs: tuple[str, ...]
+    operands: tuple[str, ...]
     denominators: tuple[str, ...]
     formula: Callable[[MeansBySymbol], Floats]
 
     @property
     def needs_pivot(self) -> bool:
         """Whether the formula uses mean scores of the pivot system."""
-        return "P" in self.needs or "P'" in self.needs
+        return "P" in self.operands or "P'" in self.operands
 
     def undefined_reason(
         self, means: MeansBySymbol, system: int, measure: int, pivot: int | None
     ) -> str:
-        """Return the reason why the quantity is undefined for a system and measure."""
+        """Return why the statistic is undefined for a system and measure, given by index."""
         if self.needs_pivot and system == pivot:
             return "the system is the pivot"
-        for symbol in self.needs:
+        for symbol in self.operands:
             if np.isnan(means[symbol][system, measure]):
                 return f"no {_DESCRIPTIONS[symbol]}"
         zeros = [s for s in self.denominators if abs(means[s][system, measure]) <= TIE_TOLERANCE]
@@ -103,40 +103,40 @@ def _effect_ratio(means: MeansBySymbol) -> Floats:
 
 _ALL = ("S", "S'", "P", "P'")
 
-QUANTITIES = (
-    PersistenceQuantity("arp_from", None, ("S",), (), lambda means: means["S"]),
-    PersistenceQuantity("arp_to", None, ("S'",), (), lambda means: means["S'"]),
-    PersistenceQuantity(
+PERSISTENCE_STATISTICS = (
+    PersistenceStatistic("arp_from", None, ("S",), (), lambda means: means["S"]),
+    PersistenceStatistic("arp_to", None, ("S'",), (), lambda means: means["S'"]),
+    PersistenceStatistic(
         "rnd_absolute_drop",
         0.0,
         ("S", "S'"),
         (),
         lambda means: subtract_with_tolerance(means["S"], means["S'"]),
     ),
-    PersistenceQuantity("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
-    PersistenceQuantity("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
-    PersistenceQuantity("ri_from", None, ("S", "P"), ("P",), _earlier_relative_improvement),
-    PersistenceQuantity("ri_to", None, ("S'", "P'"), ("P'",), _later_relative_improvement),
-    PersistenceQuantity(
+    PersistenceStatistic("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
+    PersistenceStatistic("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
+    PersistenceStatistic("ri_from", None, ("S", "P"), ("P",), _earlier_relative_improvement),
+    PersistenceStatistic("ri_to", None, ("S'", "P'"), ("P'",), _later_relative_improvement),
+    PersistenceStatistic(
         "delta_ri",
         0.0,
         _ALL,
         ("P", "P'"),
         lambda means: _earlier_relative_improvement(means) - _later_relative_improvement(means),
     ),
-    PersistenceQuantity("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
+    PersistenceStatistic("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
 )
-"""All quantities in table order."""
+"""All statistics in table order."""
 
 
 def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
-    """Return the arrays of mean scores that formulas use, by symbol (`S`, `S'`, `P`, `P'`, `S-P`).
+    """Return the mean scores that the formulas use, by symbol (`S`, `S'`, `P`, `P'`, `S-P`).
 
     Args:
         before: Means in the first snapshot, shape (..., systems, measures).
-        after: Means in the second snapshot, the same shape.
-        pivot: Index of the pivot among the systems; its comparison with itself is NaN. None omits
-            `P`, `P'` and `S-P`.
+        after: Means in the second snapshot, of the same shape.
+        pivot: Index of the pivot among the systems; None omits `P`, `P'` and `S-P`. These are NaN
+            for the pivot itself.
     """
     means = {"S": before, "S'": after}
     if pivot is not None:
@@ -147,7 +147,11 @@ def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[st
     return means
 
 
-def compute_persistence_quantities(means: MeansBySymbol) -> dict[str, Floats]:
-    """Compute the array of each quantity, by name; without a pivot, skip those that need one."""
+def compute_persistence_statistics(means: MeansBySymbol) -> dict[str, Floats]:
+    """Compute the array of each statistic, by name; omit those that need a pivot if none is set."""
     has_pivot = "P" in means
-    return {q.name: q.formula(means) for q in QUANTITIES if has_pivot or not q.needs_pivot}
+    return {
+        statistic.name: statistic.formula(means)
+        for statistic in PERSISTENCE_STATISTICS
+        if has_pivot or not statistic.needs_pivot
+    }

@@ -4,8 +4,8 @@ Computes the per-topic RMSE of scores, and Kendall's tau-b and rank-biased overl
 (Breuer et al. 2020). Result lists are restricted to documents that are in both snapshots, as Keller
 et al. (2024) propose for future work.
 
-Documents that are missing from one of two result lists are tied at the end of that list. Queries
-that occur in only one of the snapshots are ignored.
+A document that is missing from one of two result lists is tied with all other missing documents at
+the end of that list. Queries that occur in only one of the snapshots are ignored.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,8 +39,8 @@ REPRODUCIBILITY = {
     "over_pivot": pl.Float64(),
 }
 """`quantity`: `rmse` of a measure, `kendall_tau_b` or `rbo_ext`; `queries`: number of compared
-queries; `value`: null if there are none; `over_pivot`: value minus the pivot's value, null if
-there is no pivot."""
+queries; `value`: null if there are no such queries; `over_pivot`: value minus the pivot's value,
+null if there is no pivot."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def compare_runs_between_snapshots(
         rbo_p: Persistence p of rank-biased overlap, between 0 and 1.
 
     Returns:
-        Schema `REPRODUCIBILITY`, sorted by the first four columns.
+        Table with schema `REPRODUCIBILITY`, sorted by its first four columns.
 
     Raises:
         UsageError: No system has runs for two snapshots, or the pivot is unknown.
@@ -82,7 +82,9 @@ def compare_runs_between_snapshots(
     files = assign_runs(runs, sorted(snapshots), number_snapshots(snapshots))
     pivot_system = None if pivot is None else resolve_pivot(pivot, files)
     sides = {
-        (file.system, file.snapshot): _read_run(file, snapshots[file.snapshot], measures, depth)
+        (file.system, file.snapshot): _read_and_score_run(
+            file, snapshots[file.snapshot], measures, depth
+        )
         for file in files
     }
     membership = parquet.read(documents_map, ["doc_id", "snapshots"])
@@ -99,29 +101,29 @@ def compare_runs_between_snapshots(
                 rows += [(first, second, system, *cells) for cells in quantities]
     if not rows:
         raise UsageError("expected a system with runs for two snapshots, found none")
-    return _compare_with_pivot(rows, pivot_system)
+    return _build_table_with_pivot_differences(rows, pivot_system)
 
 
-def _read_run(
-    file: RunFile, snapshot: Path, measures: Sequence[str], depth: int
+def _read_and_score_run(
+    file: RunFile, snapshot_folder: Path, measures: Sequence[str], depth: int
 ) -> _RunWithAlignedIds:
-    scorer = RunScorer(read_qrels(snapshot / "qrels.parquet"), parse_measures(measures))
-    run = read_snapshot_run(file.path, None, snapshot)
-    keys = read_query_keys(snapshot)
+    scorer = RunScorer(read_qrels(snapshot_folder / "qrels.parquet"), parse_measures(measures))
+    run = read_snapshot_run(file.path, None, snapshot_folder)
+    keys = read_query_keys(snapshot_folder)
     run_scores = scorer.score(run)
     require_judged_queries(run_scores, scorer, file)
     scores = {
         keys.get(query, query): run_scores.values[i] for i, query in enumerate(scorer.query_ids)
     }
     return _RunWithAlignedIds(
-        replace_ids_with_keys(Run.truncate(run, depth).ranking, snapshot), scores
+        replace_ids_with_keys(Run.truncate(run, depth).ranking, snapshot_folder), scores
     )
 
 
 def _compare_runs(
     first: _RunWithAlignedIds,
     second: _RunWithAlignedIds,
-    documents: pl.Series,
+    common_doc_ids: pl.Series,
     measures: Sequence[str],
     rbo_p: float,
 ) -> Iterator[tuple[str, int, float | None]]:
@@ -130,7 +132,7 @@ def _compare_runs(
         errors = [float(first.scores[query][i] - second.scores[query][i]) for query in judged]
         rmse = float(np.sqrt(np.mean(np.square(errors)))) if errors else None
         yield f"rmse {measure}", len(errors), rmse
-    lists = _paired_document_scores(first.ranking, second.ranking, documents)
+    lists = _negated_ranks_by_query(first.ranking, second.ranking, common_doc_ids)
     for name in ("kendall_tau_b", "rbo_ext"):
         values = [
             float(
@@ -144,11 +146,17 @@ def _compare_runs(
         yield name, len(defined), float(np.mean(defined)) if defined else None
 
 
-def _paired_document_scores(
-    first: pl.DataFrame, second: pl.DataFrame, documents: pl.Series
+def _negated_ranks_by_query(
+    first: pl.DataFrame, second: pl.DataFrame, common_doc_ids: pl.Series
 ) -> list[tuple[Floats, Floats]]:
-    """Return, for each common query, the document scores in the first and second list."""
-    lists = [side.filter(pl.col("doc_id").is_in(documents.implode())) for side in (first, second)]
+    """Return the negated ranks of documents in two rankings, for each query that is in both.
+
+    The two arrays of a query have one element per document in either ranking. A document that is
+    missing from a ranking has a lower value than all documents in it.
+    """
+    lists = [
+        side.filter(pl.col("doc_id").is_in(common_doc_ids.implode())) for side in (first, second)
+    ]
     keys = ["query_id", "doc_id"]
     one, other = (side.select(*keys, score=-pl.col("rank").cast(pl.Float64)) for side in lists)
     common = one.select("query_id").unique().join(other.select("query_id").unique(), on="query_id")
@@ -159,7 +167,9 @@ def _paired_document_scores(
     return [(g["score"].to_numpy(), g["score_other"].to_numpy()) for _, g in groups]
 
 
-def _compare_with_pivot(rows: Sequence[tuple[object, ...]], pivot: str | None) -> pl.DataFrame:
+def _build_table_with_pivot_differences(
+    rows: Sequence[tuple[object, ...]], pivot: str | None
+) -> pl.DataFrame:
     schema = {name: kind for name, kind in REPRODUCIBILITY.items() if name != "over_pivot"}
     table = pl.DataFrame(rows, schema=schema, orient="row")
     keys = ["from_snapshot", "to_snapshot", "quantity"]

@@ -13,8 +13,8 @@ import polars as pl
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.tables.persistence import (
-    QUANTITIES,
-    compute_persistence_quantities,
+    PERSISTENCE_STATISTICS,
+    compute_persistence_statistics,
     means_by_symbol,
     subtract_with_tolerance,
 )
@@ -63,7 +63,7 @@ positive if the system is better; `t`, `p`: paired t-test; `p_holm`: p corrected
 systems."""
 
 PERSISTENCE = {**_PAIR, **_SYSTEM, "quantity": pl.String(), **_VALUE}
-"""Quantities of `persistence`, and p-values of unpaired t-tests, `p_unpaired` (Student) and
+"""Statistics of `persistence`, and p-values of unpaired t-tests, `p_unpaired` (Student) and
 `p_welch`, which have no interval."""
 
 AGREEMENT = {
@@ -80,14 +80,15 @@ def _finite_or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _value_and_interval(value: Floats, samples: Floats, confidence: float) -> list[Floats]:
-    """Return the value, its confidence bounds, and the number of resamples, as four arrays."""
+def _value_and_interval(estimate: Floats, samples: Floats, confidence: float) -> list[Floats]:
+    """Return four arrays: the estimate, its lower and upper bound, and the number of resamples."""
     low, high, defined = percentile_interval(samples, confidence)
-    # a bound that differs from the value only by rounding is set to the value
+    # a bound that differs from the estimate only by rounding is set to the estimate
     low, high = (
-        np.where(np.abs(end - value) > TIE_TOLERANCE, end, value + 0 * end) for end in (low, high)
+        np.where(np.abs(end - estimate) > TIE_TOLERANCE, end, estimate + 0 * end)
+        for end in (low, high)
     )
-    return [value, low, high, defined.astype(np.float64)]
+    return [estimate, low, high, defined.astype(np.float64)]
 
 
 def _value_and_interval_cells(arrays: Sequence[Floats], index: tuple[int, ...]) -> Row:
@@ -121,7 +122,10 @@ def effectiveness_rows(
 def significance_rows(
     topic_set: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield one row per snapshot, system, and measure: tests of the system against the pivot."""
+    """Yield one row per snapshot, system and measure, with a test of the system against the pivot.
+
+    Yields nothing without a pivot.
+    """
     if parameters.pivot is None:
         return
     pivot = systems.index(parameters.pivot)
@@ -141,16 +145,16 @@ def significance_rows(
                 continue
             for j, measure in enumerate(parameters.measures):
                 tests = tuple(_finite_or_none(test[row, j]) for test in (t, p, p_holm))
-                reason = _missing_paired_p_value_reason(len(scores.query_ids), tests[0])
+                reason = _reason_for_missing_paired_p_value(len(scores.query_ids), tests[0])
                 key = (topic_set.name, scores.snapshot, systems[i], measure, parameters.pivot)
                 yield (*key, *_value_and_interval_cells(arrays, (row, j)), reason, *tests)
 
 
-def _missing_paired_p_value_reason(queries: int, t: float | None) -> str | None:
+def _reason_for_missing_paired_p_value(query_count: int, t: float | None) -> str | None:
     if t is not None:
         return None
-    if queries < 2:
-        return "no judged queries" if queries == 0 else "the test needs at least two queries"
+    if query_count < 2:
+        return "no judged queries" if query_count == 0 else "the test needs at least two queries"
     return "the differences have no variance"
 
 
@@ -162,12 +166,12 @@ def persistence_rows(
     for a, b in parameters.snapshot_pairs(len(topic_set.snapshots)):
         first, second = topic_set.snapshots[a], topic_set.snapshots[b]
         terms = means_by_symbol(topic_set.means[a], topic_set.means[b], pivot)
-        sampled = compute_persistence_quantities(
+        sampled = compute_persistence_statistics(
             means_by_symbol(topic_set.samples[a], topic_set.samples[b], pivot)
         )
         arrays_by_name = {
             name: _value_and_interval(value, sampled[name], parameters.confidence)
-            for name, value in compute_persistence_quantities(terms).items()
+            for name, value in compute_persistence_statistics(terms).items()
         }
         p_values = {
             name: unpaired_t_test(first.values, second.values, pooled=pooled)[1]
@@ -178,7 +182,7 @@ def persistence_rows(
                 continue
             for j, measure in enumerate(parameters.measures):
                 key = (topic_set.name, first.snapshot, second.snapshot, system, measure)
-                for quantity in QUANTITIES:
+                for quantity in PERSISTENCE_STATISTICS:
                     if quantity.name in arrays_by_name:
                         cells = _value_and_interval_cells(arrays_by_name[quantity.name], (i, j))
                         reason = None
@@ -197,7 +201,7 @@ def persistence_rows(
 def _reason_for_missing_p_value(
     topic_set: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
-    """Return why an unpaired test that needs `min_queries` per snapshot has no p-value."""
+    """Return why an unpaired test that requires `min_queries` per snapshot has no p-value."""
     first, second = topic_set.snapshots[earlier], topic_set.snapshots[later]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
         return "no run for one of the snapshots"
@@ -240,7 +244,7 @@ def agreement_rows(
                         None,
                         None,
                         None,
-                        "fewer than two systems with runs for both",
+                        "fewer than two systems have runs for both snapshots",
                     )
                     continue
                 cells = _value_and_interval_cells(arrays, (j,))
