@@ -147,7 +147,7 @@ def test_the_published_case_of_one_query() -> None:
 
 
 def test_err_refuses_a_grade_above_its_maximum() -> None:
-    with pytest.raises(DataError, match=r"found grade 3 in the judgements; use ERR\(max=3\)"):
+    with pytest.raises(DataError, match=r"found grade 3 .*; set the parameter max to 3 or higher"):
         expected_reciprocal_rank(np.array([[0, 3]]), 2)
     with pytest.raises(DataError, match="maximum grade 1"):
         scores({"q": {"d": 2}}, {"q": {"d": 1.0}}, "ERR@5(max=1)")

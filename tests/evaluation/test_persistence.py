@@ -41,6 +41,11 @@ def test_drops_are_positive() -> None:
     assert "effect_ratio" not in found
 
 
+def test_delta_ri_is_exactly_0_if_both_relative_improvements_are_a_fifth() -> None:
+    terms = means_by_symbol(means([0.36], [0.3]), means([0.12], [0.1]), pivot=1)
+    assert compute_persistence_statistics(terms)["delta_ri"][0, 0] == 0.0
+
+
 def hits(time: str) -> np.ndarray:
     return np.array([[of[time] / KELLER["topics"][time] / 10] for of in KELLER["hits"].values()])
 

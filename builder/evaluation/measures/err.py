@@ -33,7 +33,7 @@ def expected_reciprocal_rank(grades: "Ints", max_grade: int) -> Floats:
     if grades.size and grades.max() > max_grade:
         raise DataError(
             f"ERR with maximum grade {max_grade}: found grade {grades.max()} in the judgements; "
-            f"use ERR(max={grades.max()})"
+            f"set the parameter max to {grades.max()} or higher, as in ERR@10(max={grades.max()})"
         )
     stop = (np.exp2(np.maximum(grades, 0)) - 1) / 2.0**max_grade
     reach = np.cumprod(np.hstack([np.ones((len(grades), 1)), 1 - stop[:, :-1]]), axis=1)

@@ -122,7 +122,9 @@ PERSISTENCE_STATISTICS = (
         0.0,
         _ALL,
         ("P", "P'"),
-        lambda means: _earlier_relative_improvement(means) - _later_relative_improvement(means),
+        lambda means: subtract_with_tolerance(
+            _earlier_relative_improvement(means), _later_relative_improvement(means)
+        ),
     ),
     PersistenceStatistic("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
 )
