@@ -30,8 +30,7 @@ def check_configured_columns(
         available_names: Names of all columns and nested fields; if None, those in `column_names`.
 
     Raises:
-        FormatError: the file has no column with any of the names that the definition gives for a
-            field.
+        FormatError: the definition names columns for a field, and the file has none of them.
     """
     for own in optional_fields:
         given = getattr(fields, own) if own in fields.model_fields_set else None
@@ -76,8 +75,8 @@ def note_missing_columns(presence_by_file: Mapping[str, Mapping[str, bool]]) -> 
     """Yield a note for each optional column that is missing from some files of a snapshot.
 
     Args:
-        presence_by_file: Maps each file name to a mapping from each optional column to whether the
-            file has the column.
+        presence_by_file: For each file name, whether the file has each optional column, by column
+            name.
     """
     for name in dict.fromkeys(name for columns in presence_by_file.values() for name in columns):
         has_column = {

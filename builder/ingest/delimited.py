@@ -25,7 +25,7 @@ SAMPLE_ROWS = 1000
 NULL = "\\N"
 """Cell text that means a missing value in every column."""
 NULLS = frozenset({"NULL", "null", NULL, "None", "NaN", "nan", "NA"})
-"""Cell texts that mean a missing value in columns of URLs, ranks or texts."""
+"""Cell texts that mean a missing value in some columns; each reader decides in which ones."""
 
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]
@@ -66,7 +66,7 @@ class _Line(NamedTuple):
 
 
 def candidate_layouts(header_line: bytes | None, file_format: str) -> Iterator[TableLayout]:
-    """Split a file's header in each CSV dialect (delimiter and quoting); yield each valid layout.
+    """Yield a layout for each CSV dialect (delimiter and quoting) in which the header is valid.
 
     Args:
         header_line: First line of the file; None if the file is empty or this line is too long.
@@ -88,10 +88,10 @@ def detect_quoting(
 ) -> TableLayout:
     """Detect from the first rows of a TSV file whether cells are quoted or escaped.
 
-    Cells count as quoted, as in files of pandas and Polars, if all of these are true: without
-    quoting, a row has the wrong number of cells or a cell has doubled quotes; with quoting, every
-    row has the right number of cells; and every cell with a quote starts with one. Unquoted cells
-    may be escaped.
+    Cells are considered quoted, as in files of pandas and Polars, if all of these are true: parsed
+    without quoting, a row has the wrong number of cells or a cell has doubled quotes; parsed with
+    quoting, every row has the right number of cells; and every cell with a quote starts with one.
+    Only unquoted cells may be escaped.
 
     Args:
         source: The file.
@@ -154,11 +154,11 @@ def read_rows(
             )
         if not isinstance(cells, str) and len(cells) != len(layout.names):
             cells = FILE_TRUNCATED if line.is_unterminated else "wrong_number_of_cells"
-        yield line.number, cells if isinstance(cells, str) else _cells_by_column(cells, layout)
+        yield line.number, cells if isinstance(cells, str) else _map_columns_to_cells(cells, layout)
 
 
-def _cells_by_column(cells: Cells, layout: TableLayout) -> dict[str, str]:
-    """Return the cells of a row by column name, without missing values."""
+def _map_columns_to_cells(cells: Cells, layout: TableLayout) -> dict[str, str]:
+    """Map column names to the cells of a row; decode escapes, and omit missing values."""
     row = {name: cell for name, cell in zip(layout.names, cells, strict=True) if cell != NULL}
     if layout.is_escaped:
         return {name: decode_escapes(cell) for name, cell in row.items()}
@@ -186,8 +186,8 @@ def _read_multiline_row(
 
     The row ends at the first line after which the number of quotes is even. If the row is invalid,
     all lines after the first are put back into `pending_lines`. However, if the file ends within
-    the cell and none of those lines is a complete row, the file counts as truncated, and those
-    lines are skipped.
+    the cell and none of those lines is a complete row, the row is rejected because the file is
+    truncated, and those lines are skipped.
 
     Args:
         first_line: First line of the row.

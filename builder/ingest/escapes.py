@@ -11,7 +11,7 @@ from collections.abc import Iterable
 ESCAPES = dict(zip("ntr\\'bfv0", "\n\t\r\\'\b\f\v\0", strict=True))
 """Maps the character after a backslash to the decoded character."""
 COMMON = frozenset("nt\\")
-"""Common escapes: a file counts as escaped only if it contains at least one of them."""
+"""Common escapes; a file without any of them is not considered escaped."""
 _ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 
 

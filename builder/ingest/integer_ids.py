@@ -11,7 +11,7 @@ from itertools import chain, islice
 from builder.ingest.delimited import NULLS, SAMPLE_ROWS, Row
 
 INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.0)?")
-"""Matches an integer, written as an integer or as a float."""
+"""Matches an integer in integer or float notation, such as `12` or `12.0`."""
 MISSING = NULLS | {""}
 
 
@@ -19,11 +19,11 @@ def restore_integer_ids(rows: Iterator[Row], columns: Collection[str]) -> Iterat
     """Yield the rows of a file, with `12` instead of `12.0` in columns of integers.
 
     A column consists of integers if all cells in the first `SAMPLE_ROWS` rows are integers such as
-    `12` or `12.0`, or missing. So ids such as `12.0` and `12.1` remain unchanged.
+    `12` or `12.0`, or missing. A column with both `12.0` and `12.1` therefore remains unchanged.
 
     Args:
         rows: Rows of a CSV or TSV file, and reject reasons.
-        columns: Names of the columns of ids.
+        columns: Names of the id columns.
     """
     sample = list(islice(rows, SAMPLE_ROWS))
     found = [row for _, row in sample if not isinstance(row, str)]

@@ -32,7 +32,7 @@ NON_JSON_NUMBERS = {
 """Maps a literal prefix, for a fast search, to the pattern of numbers that Arrow accepts although
 they are invalid JSON."""
 MAX_BRACKETS = 1000
-"""Number of opening brackets in a line above which it may be nested too deeply for the parser."""
+"""Number of opening brackets above which a line may be nested too deeply for the parser."""
 CR, OPENING_BRACE, CLOSING_BRACE = b"\r{}"
 
 LineRange = tuple[int, int]
@@ -177,7 +177,7 @@ def _has_valid_ignored_fields(data: bytes) -> bool:
 
 
 def _needs_single_line_parser(data: bytes) -> bool:
-    """Whether to parse lines one by one, as they may have invalid numbers or very deep nesting."""
+    """Whether any line may contain invalid numbers, or be nested too deeply for the parser."""
     if any(text in data and pattern.search(data) for text, pattern in NON_JSON_NUMBERS.items()):
         return True
     if data.count(b"[") + data.count(b"{") < MAX_BRACKETS:

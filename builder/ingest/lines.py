@@ -71,7 +71,7 @@ class LineChunk:
 
     @cached_property
     def line_ends(self) -> NDArray[np.int64]:
-        """End offset of each line, int64[lines]: its LF; for the last line, the data size."""
+        """End offset of each line: the offset of its LF or, for the last line, the data size."""
         if self.data is None:
             return np.zeros(0, dtype=np.int64)
         data = np.frombuffer(self.data, np.uint8)

@@ -43,8 +43,8 @@ def read_bounded_batches(
         rows_decoded_at_once: Number of rows decoded at a time. Memory may hold this many copies
             of a long text if its column is dictionary-encoded.
         columns: Column names, possibly dotted (see `nested`); None for all columns.
-        decoders: Functions that decode values that are not UTF-8, by name of the binary column.
-            Without a function, such values become null.
+        decoders: Fallback decoders for values in binary columns that are not UTF-8, by column
+            name. In columns without a decoder, such values become null.
 
     Raises:
         DecompressionBombError: the decoded size exceeds `MAX_COMPRESSION_RATIO` times the file
@@ -56,7 +56,9 @@ def read_bounded_batches(
     names = None if columns is None else tuple(columns)
     for batch in file.iter_batches(rows_decoded_at_once, columns=columns, use_threads=False):
         part = (
-            batch if _is_plain(batch.schema, names) else _to_plain_batch(batch, columns, decoders)
+            batch
+            if _has_plain_columns(batch.schema, names)
+            else _to_plain_batch(batch, columns, decoders)
         )
         total_bytes, part_bytes, count = (
             total_bytes + part.nbytes,
@@ -74,8 +76,8 @@ def read_bounded_batches(
 
 
 @lru_cache(maxsize=8)
-def _is_plain(schema: pa.Schema, columns: tuple[str, ...] | None) -> bool:
-    """Whether batches with a schema already have the selected columns, with plain types."""
+def _has_plain_columns(schema: pa.Schema, columns: tuple[str, ...] | None) -> bool:
+    """Whether a batch has exactly these columns, and no dictionary, string view or binary type."""
     return (
         columns in (None, tuple(schema.names))
         and schema == _plain_schema(schema)
@@ -86,13 +88,13 @@ def _is_plain(schema: pa.Schema, columns: tuple[str, ...] | None) -> bool:
 def _to_plain_batch(
     batch: pa.RecordBatch, columns: Sequence[str] | None, decoders: Decoders
 ) -> pa.RecordBatch:
-    """Select columns by name, and convert them to plain types and text."""
+    """Select columns by name; decode dictionaries, and convert string views and binary to text."""
     selected = batch if columns is None else select_columns(batch, columns)
     return _binary_columns_to_text(selected.cast(_plain_schema(selected.schema)), decoders)
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Replace dictionary and string view types in a schema with plain types."""
+    """Return a schema in which plain types replace dictionary and string view types."""
     return pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
 
 
@@ -110,7 +112,7 @@ def _plain_type(dtype: pa.DataType) -> pa.DataType:
 
 
 def contains_binary(dtype: pa.DataType) -> bool:
-    """Whether an Arrow type is binary or a list of binary; some programs store text in both."""
+    """Whether an Arrow type is binary or a list of binary; some programs store text as binary."""
     return _is_binary_type(dtype.value_type if is_list_type(dtype) else dtype)
 
 
@@ -141,23 +143,24 @@ def _decode_to_none(_: bytes) -> None:
     """Default decoder for values that are not valid UTF-8: return None."""
 
 
-def _binary_column_to_text(column: pa.Array, decode: Decoder) -> pa.Array:
-    """Convert a binary column to strings; apply `decode` to values that are not UTF-8."""
+def _binary_column_to_text(column: pa.Array, fallback_decoder: Decoder) -> pa.Array:
+    """Convert a binary column to strings; values that are not UTF-8 go to the fallback decoder."""
     dtype = pa.list_(pa.string()) if is_list_type(column.type) else pa.string()
     try:
         return column.cast(dtype)
     except pa.ArrowInvalid:
-        return pa.array([_decode_value(value, decode) for value in column.to_pylist()], dtype)
+        values = [_decode_value(value, fallback_decoder) for value in column.to_pylist()]
+        return pa.array(values, dtype)
 
 
-def _decode_value(value: Any, decode: Decoder) -> Any:
-    """Decode bytes, or each item of a list, as UTF-8; if invalid, call `decode`. Keep None."""
+def _decode_value(value: Any, fallback_decoder: Decoder) -> Any:
+    """Decode bytes, or each item of a list, as UTF-8 or with the fallback decoder; keep None."""
     if isinstance(value, list):
-        return [_decode_value(item, decode) for item in value]
+        return [_decode_value(item, fallback_decoder) for item in value]
     try:
         return value.decode() if isinstance(value, bytes) else None
     except UnicodeDecodeError:
-        return decode(value)
+        return fallback_decoder(value)
 
 
 def _concat_batches(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

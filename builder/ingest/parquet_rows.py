@@ -20,7 +20,7 @@ from builder.io.sources import Source
 ROWS_PER_BATCH = 98_304
 """Maximum rows per batch; log batches reach the limit `parquet_bounds.BATCH_BYTES` first."""
 DECODED_ROWS = 256
-"""Number of rows decoded at a time; small, since dictionary encoding may repeat a long text."""
+"""Number of rows decoded at a time; few, since a dictionary can repeat a long text in each row."""
 
 NumberedBatch = tuple[int, pa.RecordBatch]
 """1-based number of the first row of a record batch, and the batch."""
@@ -44,14 +44,14 @@ def read_numbered_batches(
         columns: Column names, possibly dotted (see `nested`).
         max_rows: Approximate maximum number of rows per batch.
         rows_decoded_at_once: Number of rows decoded at a time.
-        decoders: Functions that decode values that are not UTF-8, by name of the binary column.
-            Without a function, such values become null.
+        decoders: Fallback decoders for values in binary columns that are not UTF-8, by column
+            name. In columns without a decoder, such values become null.
 
     Raises:
         DecompressionBombError: the ratio of the decoded size to the file size exceeds the maximum.
     """
     number = 1
-    utc = _utc_columns(file)
+    utc = _int96_column_names(file)
     for batch in read_bounded_batches(
         file, file_bytes, max_rows, rows_decoded_at_once, columns, decoders
     ):
@@ -59,7 +59,7 @@ def read_numbered_batches(
         number += batch.num_rows
 
 
-def _utc_columns(file: pq.ParquetFile) -> set[str]:
+def _int96_column_names(file: pq.ParquetFile) -> set[str]:
     """Return the names of columns with physical type INT96: Spark or Hive timestamps, in UTC."""
     columns = (file.schema.column(index) for index in range(len(file.schema.names)))
     return {column.path for column in columns if column.physical_type == "INT96"}

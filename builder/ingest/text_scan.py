@@ -16,8 +16,8 @@ BLOCK = 2**17
 LOOKAHEAD = 2
 """Number of bytes examined after the first byte of a character."""
 NON_LATIN_DIVISOR = 8
-"""If more than one in this many bytes of a block starts a character above U+02FF, the texts are in
-a non-Latin script; the remaining texts are then not scanned but all taken to be unclean."""
+"""If more than one in this many bytes of a block starts a character above U+02FF, the texts are
+probably in a non-Latin script; all remaining texts are then considered unclean, without a scan."""
 SPACE, DELETE, TAB, LF = 0x20, 0x7F, 0x09, 0x0A
 C1_LEAD, C1_END = 0xC2, 0xA0
 """UTF-8 lead byte of U+0080 to U+00BF, and second byte of U+00A0, the first character after the C1

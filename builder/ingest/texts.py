@@ -22,8 +22,8 @@ _REPLACED = {
     **dict.fromkeys([*range(0x09), *range(0x0E, 0x1C), 0x1F, 0x7F, 0xFEFF, 0xFFFE, 0xFFFF], " "),
     **{code: " " if character == "\ufffd" else character for code, character in C1.items()},
 }
-"""Maps each disallowed character to its replacement, which is never empty, since that would join
-two words."""
+"""Maps each disallowed character to its replacement, which is never empty, since removing a
+character could join two words."""
 UNCLEAN = (
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u{2028}\u{2029}\u{feff}\u{fffe}\u{ffff}"
     r"\p{M}\u{340}-\u{387}\u{900}-\u{fff}\u{1100}-\u{11ff}\u{1b00}-\u{1bff}\u{1f00}-\u{2001}"

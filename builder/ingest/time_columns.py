@@ -44,7 +44,7 @@ def to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
     if params.time_format is not None:
         return pa.nulls(len(times), pa.int64())
     if pa.types.is_string(times.type):
-        return _texts_to_unix_seconds(times, params)
+        return _strings_to_unix_seconds(times, params)
     if pa.types.is_floating(times.type):
         return _numbers_to_unix_seconds(
             times.cast(pa.float64()).fill_null(np.nan).to_numpy(), params
@@ -55,12 +55,12 @@ def to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
 
 
 def _numbers_to_unix_seconds(
-    numbers: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
+    times: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
 ) -> pa.Array:
-    """Convert numbers to Unix seconds; null if out of range, or a date such as 20220601."""
-    is_date = (numbers >= DATE_NUMBERS[0]) & (numbers <= DATE_NUMBERS[1])
+    """Convert numeric times to Unix seconds; null if out of range or a date such as 20220601."""
+    is_date = (times >= DATE_NUMBERS[0]) & (times <= DATE_NUMBERS[1])
     with np.errstate(invalid="ignore"):
-        seconds = numbers // (1000 if params.time_unit == "ms" else 1)
+        seconds = times // (1000 if params.time_unit == "ms" else 1)
         is_certain = (seconds >= -LATEST) & (
             seconds <= LATEST
         )  # the absolute of -2**63 is negative
@@ -70,7 +70,7 @@ def _numbers_to_unix_seconds(
 
 
 def _timestamps_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
-    """Convert Arrow timestamps to Unix seconds; null if before 1970 or ambiguous in their zone."""
+    """Convert Arrow timestamps to Unix seconds; null if before 1970 or with an ambiguous offset."""
     counts = times.cast(pa.int64())
     is_null = counts.is_null().to_numpy(zero_copy_only=False)
     values = counts.fill_null(0).to_numpy()
@@ -82,8 +82,11 @@ def _timestamps_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.A
     return pa.array(seconds, mask=is_null | (values < 0) | (seconds > LATEST))
 
 
-def _texts_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
-    """Convert numeric or ISO 8601 strings to Unix seconds; other strings become null."""
+def _strings_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
+    """Convert numeric or ISO 8601 strings to Unix seconds; other strings become null.
+
+    If any string is numeric, ISO 8601 strings become null, too.
+    """
     text = pl.col("text")
     local = text.str.replace(" ", "T", literal=True).str.slice(0, 19)
     parts = pl.DataFrame({"text": pl.Series(pl.from_arrow(times), dtype=pl.String)}).select(
@@ -108,13 +111,13 @@ def _texts_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
     return pa.array(seconds, mask=~is_certain)
 
 
-def _utc_offset_expression(text: pl.Expr) -> pl.Expr:
-    """Return an expression for the UTC offset at the end of a string, in seconds; 0 if missing."""
+def _utc_offset_expression(time_strings: pl.Expr) -> pl.Expr:
+    """Return an expression for the UTC offset in seconds at the end of each string; 0 if none."""
     hours, minutes = (
-        text.str.extract(OFFSET, group).cast(pl.Int64, strict=False) for group in (2, 3)
+        time_strings.str.extract(OFFSET, group).cast(pl.Int64, strict=False) for group in (2, 3)
     )
     size = (hours * 3600 + minutes * 60).fill_null(0)
-    return pl.when(text.str.extract(OFFSET, 1) == "-").then(-size).otherwise(size)
+    return pl.when(time_strings.str.extract(OFFSET, 1) == "-").then(-size).otherwise(size)
 
 
 def _utc_offsets(

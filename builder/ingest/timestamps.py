@@ -41,7 +41,7 @@ def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
 
 
 def parse_fractional_time(
-    value: object, params: TimeParameters = UTC_SECONDS, *, has_dates: bool = True
+    value: object, params: TimeParameters = UTC_SECONDS, *, accepts_date_numbers: bool = True
 ) -> float:
     """Convert a time value to Unix seconds with fractions.
 
@@ -49,7 +49,8 @@ def parse_fractional_time(
         value: Time value of a record.
         params: Unit of numbers, format of strings and numbers, and zone of times without a UTC
             offset.
-        has_dates: Whether a number such as 20220601 is a date; False for times since an event.
+        accepts_date_numbers: Whether a number such as 20220601 is a date; False for times since an
+            event.
 
     Raises:
         RejectError: the value is not a time.
@@ -60,7 +61,7 @@ def parse_fractional_time(
         value = _parse_with_format(str(value), params.time_format)
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value) if "." in value else int(value)
-    if has_dates and _is_date_number(value):
+    if accepts_date_numbers and _is_date_number(value):
         value = str(int(value))  # type: ignore[call-overload]  # it is a number
     elif isinstance(value, int | float) and not isinstance(value, bool):
         seconds = value / 1000 if params.time_unit == "ms" else value
@@ -96,28 +97,28 @@ def parse_iso_datetime(text: str) -> datetime:
 
 
 def _parse_with_format(text: str, time_format: str) -> datetime:
-    """Parse a string or the digits of a number in the configured `strptime` format.
+    """Parse a time, given as text, according to the configured `strptime` format.
 
     For `%Z`, only UTC, GMT and Z are accepted, because `strptime` accepts the time zone names of
     the machine but ignores their offsets.
 
     Raises:
-        RejectError: the string does not have the format.
+        RejectError: the text does not have this format.
     """
     if "%Z" in time_format and "%z" not in time_format:
         time_format, text = time_format.replace("%Z", "%z"), _UTC_NAME.sub("+0000", text)
-    text = _restore_digits(text.strip(), time_format)
+    text = _undo_numeric_conversion(text.strip(), time_format)
     try:
         return datetime.strptime(text, time_format)  # noqa: DTZ007 - the zone is a parameter
     except ValueError:
         raise RejectError("bad_time") from None
 
 
-def _restore_digits(text: str, time_format: str) -> str:
-    """Undo the changes to a time such as `03062022` by a program that read it as a number.
+def _undo_numeric_conversion(text: str, time_format: str) -> str:
+    """Undo the conversion of a time such as `03062022` to a number such as `3062022.0`.
 
-    The fraction of `3062022.0` is removed, and its leading zero restored; without the zero,
-    `strptime` would parse a 30th day. Other times are returned unchanged.
+    The fraction is removed, and the leading zero restored; without the zero, `strptime` would parse
+    the 30th day of a month. Other times are returned unchanged.
     """
     digits = text if "." in time_format else text.removesuffix(".0")
     if not digits.isdecimal():

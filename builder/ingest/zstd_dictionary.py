@@ -12,7 +12,7 @@ from builder.io.file_types import ZSTD
 
 DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"
 MAX_DICTIONARY_BYTES = 2**26
-"""Maximum size of a dictionary in bytes; the largest that zstd trains by default has 110 KiB."""
+"""Maximum size of a dictionary in bytes; zstd trains dictionaries of up to 110 KiB by default."""
 
 
 def create_decompressor(path: Path) -> zstandard.ZstdDecompressor:

@@ -45,7 +45,7 @@ that byte."""
 def python_codec(label: str | None) -> str | None:
     """Return the name of the Python codec for a WHATWG encoding label; None for unknown labels.
 
-    Labels that the standard maps to its replacement decoder, and `x-user-defined`, count as
+    Labels that the standard maps to its replacement decoder, and `x-user-defined`, are treated as
     unknown.
     """
     name = map_encoding_to_html5(label or "", fallback_utf8=False)
@@ -94,7 +94,7 @@ def _decode_with_fallbacks(data: bytes, encoding: str) -> str:
 
 
 def _decode_windows_1252(data: bytes) -> str:
-    """Decode windows-1252 as the standard does: bytes without a character stay C1 characters."""
+    """Decode windows-1252 according to the standard: undefined bytes become C1 characters."""
     try:
         return data.decode(WINDOWS_1252)
     except UnicodeDecodeError:

@@ -16,9 +16,10 @@ from resiliparse.parse.html import DocumentNode
 from builder.ingest.timestamps import parse_iso_datetime
 
 EARLIEST = 631_152_000
-"""Unix time of 1990-01-01; earlier dates are ignored, since there were no web pages."""
+"""Unix time of 1990-01-01; earlier dates are ignored, since there were no web pages before."""
 CLOCK_SKEW = 86_400
-"""Maximum seconds by which a date may be later than the fetch, for time zones and wrong clocks."""
+"""Maximum seconds by which a date may be later than the fetch, to allow for time zones and wrong
+clocks."""
 MAX_NODES = 10_000
 """Maximum number of JSON values that are visited in a JSON-LD block."""
 
@@ -115,14 +116,14 @@ def _parse_datetime(text: str) -> datetime:
 
 
 def _first_valid_date(date_texts: Iterable[str], fetched_at: int) -> int | None:
-    """Return the first plausible date among texts in Unix seconds; None if there is none."""
+    """Return the first text that is a plausible date, in Unix seconds; None if there is none."""
     dates = (parse_date(text, fetched_at) for text in date_texts)
     return next((seconds for seconds in dates if seconds is not None), None)
 
 
-def _meta_contents(meta: dict[str, str], names: Iterable[str]) -> Iterator[str]:
+def _meta_contents(contents_by_name: dict[str, str], names: Iterable[str]) -> Iterator[str]:
     """Yield the contents of the meta elements with the given names, in the order of the names."""
-    return (meta[name] for name in names if name in meta)
+    return (contents_by_name[name] for name in names if name in contents_by_name)
 
 
 def _read_date_meta_elements(page: DocumentNode) -> dict[str, str]:

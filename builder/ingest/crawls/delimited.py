@@ -27,7 +27,7 @@ from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 
 MAX_SPANNED_LINES = 10_000
-"""Maximum number of lines that a quoted cell may span, such as the text of a page."""
+"""Maximum number of lines that a quoted cell, such as the text of a page, may span."""
 
 
 def read_delimited_pages(
@@ -43,7 +43,7 @@ def read_delimited_pages(
         params: Section `[crawl]` of the definition.
 
     Raises:
-        FormatError: the header lacks required columns, or a column name is not unique.
+        FormatError: required columns are missing from the header, or a column name is not unique.
     """
     names, limits = resolve_field_names(params.fields), (params.max_record_bytes, MAX_SPANNED_LINES)
     layout = detect_quoting(source, read_layout(source, file_format, params), *limits)
@@ -59,8 +59,8 @@ def read_delimited_pages(
 def _is_missing_cell(column: str, cell: str, field_names: FieldNames) -> bool:
     """Whether a cell of a CSV or TSV crawl means a missing value, such as `NULL`.
 
-    An empty cell means a missing value only in a time column. In the URL column, no cell does,
-    since an id may be any text.
+    An empty cell means a missing value only in a time column. Cells of the URL column are never
+    considered missing, since an id may be any text.
     """
     return column != field_names.url and (
         cell in NULLS or (not cell and column in field_names.times)
@@ -71,7 +71,7 @@ def read_layout(source: Source, file_format: str, params: CrawlParameters) -> Ta
     """Read the layout of a CSV or TSV crawl from its header.
 
     Raises:
-        FormatError: the header lacks required columns, or a column name is not unique.
+        FormatError: required columns are missing from the header, or a column name is not unique.
     """
     names = resolve_field_names(params.fields)
     layout = detect_layout(source, file_format, params)

@@ -38,8 +38,8 @@ from builder.runtime.executors import ordered_map
 from builder.runtime.limits import ResourceLimits
 
 WARC, WARC_NAME = b"WARC/", re.compile(r"\.(?:warc|wet)(?:\.(?:gz|zst|open))*$", re.IGNORECASE)
-"""Signature of a WARC file, and file names by which one is recognized if its first record is
-damaged."""
+"""Signature of a WARC file, and pattern of file names by which a file is recognized as WARC if its
+first record is damaged."""
 CHUNK = 16 * 2**20
 """Maximum size in bytes of a chunk of lines; parsing takes a fifth longer with chunks of 4 MB."""
 MEMORY_DIVISOR = 64
@@ -54,7 +54,7 @@ def read_pages(
     """Yield the valid pages and the rejects of a crawl file in blocks.
 
     Raises:
-        FormatError: the file cannot be opened, or lacks the columns of a crawl.
+        FormatError: the file cannot be opened, or required columns are missing.
     """
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind == "jsonl":
@@ -100,7 +100,7 @@ def optional_column_presence(source: Source, params: CrawlParameters) -> dict[st
         empty for other formats and for truncated Parquet files.
 
     Raises:
-        FormatError: the file cannot be opened, or lacks the columns of a crawl.
+        FormatError: the file cannot be opened, or required columns are missing.
     """
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind == "parquet":

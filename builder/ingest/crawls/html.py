@@ -19,7 +19,7 @@ from builder.ingest.rejects import RejectError
 SHORT_MAIN_CHARS = 400
 """Length in characters below which the extracted main text may be wrong and is checked."""
 NESTING_OF_LISTS = 3
-"""Number of elements around a list from which resiliparse may take it for content."""
+"""Nesting depth from which resiliparse no longer takes every bulleted list for navigation."""
 MIN_MAIN_SHARE = 0.1
 """Minimum length of a short main text, as a fraction of the length of the visible text."""
 
@@ -98,8 +98,8 @@ def extract_main_text(tree: HTMLTree) -> str:
 def _nest_body(tree: HTMLTree) -> None:
     """Wrap the content of a page in `div` elements.
 
-    resiliparse takes bulleted lists near the root of a page for navigation, and would drop those of
-    the main text of a page with few nested elements.
+    resiliparse takes bulleted lists near the root of the tree for navigation. On a page with little
+    nesting, it would therefore drop lists that belong to the main text.
     """
     body = tree.body
     if body is None:

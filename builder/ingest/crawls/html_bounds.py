@@ -10,7 +10,7 @@ MAX_ATTRIBUTES = 5000
 """Maximum number of attributes per tag; pages with more are rejected."""
 LONG_TAG_CHARS = 2 * MAX_ATTRIBUTES
 """Minimum length in characters of a tag with too many attributes, at two characters per attribute.
-Over this length, the tag contains no `>`, or only within quotes."""
+Such a tag contains no `>` in these characters, except within quotes."""
 MAX_DEPTH = 1500
 """Nesting depth above which the main text is not extracted; 1,327 real pages were below 750."""
 

@@ -20,8 +20,8 @@ ZLIB_OR_GZIP = zlib.MAX_WBITS + 32
 """`wbits` value that makes zlib detect a zlib or gzip header automatically."""
 BROTLI_CHUNK = 2**20
 MAX_MEMBERS = 1000
-"""Maximum number of gzip members or zstd frames that are decoded, since the rest of the body is
-copied for each."""
+"""Maximum number of gzip members or zstd frames that are decoded; limited because decoding each one
+copies the rest of the body."""
 
 
 class DecodedBody(NamedTuple):

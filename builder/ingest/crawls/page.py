@@ -130,10 +130,10 @@ def make_raw_page(
     fetched_at = None if is_undated else parse_time(time, params)
     if not isinstance(text, str):
         raise RejectError("bad_text")
-    return RawPage(name, fetched_at, _to_title(title), text)
+    return RawPage(name, fetched_at, _title_to_string(title), text)
 
 
-def _to_title(value: object) -> str:
+def _title_to_string(value: object) -> str:
     """Convert a title to a string: numbers to digits, and null and NaN to an empty string.
 
     Raises:

@@ -30,9 +30,9 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
     A truncated file has no readable rows and yields a single reject.
 
     Raises:
-        FormatError: the file is not Parquet, or lacks required columns.
+        FormatError: the file is not Parquet, or required columns are missing.
     """
-    if _lacks_footer(source):
+    if _is_truncated(source):
         yield 1, FILE_TRUNCATED
         return
     names, size = resolve_field_names(params.fields), source.path.stat().st_size
@@ -54,16 +54,16 @@ def existing_parquet_columns(source: Source, params: CrawlParameters) -> list[st
     """Return the configured field names that a Parquet crawl has; empty if the file is truncated.
 
     Raises:
-        FormatError: the file is not Parquet, or lacks required columns.
+        FormatError: the file is not Parquet, or required columns are missing.
     """
-    if _lacks_footer(source):
+    if _is_truncated(source):
         return []
     with convert_parquet_errors(source), open_file(source.path) as file:
         return _find_configured_columns(file.schema_arrow, source, params)
 
 
-def _lacks_footer(source: Source) -> bool:
-    """Whether a Parquet file is truncated: too small, or without the magic number at its end."""
+def _is_truncated(source: Source) -> bool:
+    """Whether a Parquet file is too small, or has its magic number only at the start."""
     if source.path.stat().st_size < MIN_FILE_BYTES:
         return True
     with source.path.open("rb") as file:

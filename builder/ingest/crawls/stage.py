@@ -54,7 +54,7 @@ def ingest_crawl(
         Ledger with the numbers of records read, kept and rejected.
 
     Raises:
-        FormatError: a file cannot be opened, or lacks required columns.
+        FormatError: a file cannot be opened, or required columns are missing.
         DataError: two canonical URLs have the same document key.
     """
     ledger, path = RowLedger("records"), out / "fetches.parquet"

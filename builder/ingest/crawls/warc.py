@@ -3,7 +3,7 @@
 Input: a WARC file. Output: each record as its number and its fetch or reject reason. Only
 responses, revisits, resources, conversions and continuations are numbered; other record types are
 skipped.
-`warc_headers` converts the names of headers, `warc_record` converts a record to a fetch,
+`warc_headers` converts header names, `warc_record` converts a record to a fetch,
 `warc_recovery` finds the next record after damage, and `fetches` parses the bodies.
 """
 
@@ -13,7 +13,7 @@ from typing import IO
 from fastwarc.warc import ArchiveIterator, WarcRecord
 
 from builder.ingest.crawls.fetches import FetchedDocument, NumberedFetch
-from builder.ingest.crawls.warc_headers import StandardHeaderStream, has_standard_names
+from builder.ingest.crawls.warc_headers import StandardHeaderStream, has_standard_header_names
 from builder.ingest.crawls.warc_record import (
     READ_ERRORS,
     has_complete_body,
@@ -46,7 +46,7 @@ def read_archive_fetches(source: Source, params: CrawlParameters) -> Iterator[Nu
         return
     with source.path.open("rb") as file:
         is_stream = is_compressed_as_one_stream(file)
-    if not has_standard_names(source):
+    if not has_standard_header_names(source):
         yield from _read_single_stream(source, params, StandardHeaderStream(source))
     elif is_stream:
         yield from _read_single_stream(source, params, DecompressedStream(source))
@@ -138,7 +138,7 @@ class _RecordReader:
     def _check_record_length(
         self, record: WarcRecord, fetch: FetchedDocument | str | None
     ) -> str | None:
-        """Return a reject reason if the declared length of a record is wrong; otherwise None."""
+        """Return a reject reason if a record is truncated or declares a wrong length; else None."""
         is_overrun = fetch is not None and _includes_next_record(
             self._file, record, self._length, fetch
         )

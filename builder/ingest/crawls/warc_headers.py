@@ -1,8 +1,8 @@
-"""Writes the names of record headers in WARC archives as in the standard, such as `WARC-Type`.
+"""Converts header names of WARC records to the case used in the standard, such as `WARC-Type`.
 
 Input: an archive. Output: its decompressed bytes. The standard allows names in any case, and some
-programs write them in lowercase, but FastWARC recognizes only the names as they are in the
-standard. The bodies of records are not changed.
+programs write lowercase names, but FastWARC recognizes only the case used in the standard. The
+bodies of records are not changed.
 """
 
 import re
@@ -14,14 +14,14 @@ from builder.io.sources import Source
 NAMES = {
     name.lower(): name for name in (b"WARC-Type", b"WARC-Date", b"Content-Type", b"Content-Length")
 }
-"""Names that FastWARC reads itself, by lowercase name."""
+"""Standard form of each header name that FastWARC interprets, by lowercase name."""
 NAME = re.compile(rb"^(?:%s)(?=\s*:)" % b"|".join(NAMES), re.IGNORECASE | re.MULTILINE)
 HEADER_BYTES = 2**16
 """Number of bytes to read at a time, and approximate maximum size of a header."""
 
 
-def has_standard_names(source: Source) -> bool:
-    """Whether the names in the first record header of an archive are written as in the standard.
+def has_standard_header_names(source: Source) -> bool:
+    """Whether the header names of the first record of an archive have the standard case.
 
     Raises:
         FormatError: the file cannot be opened, or its type is not supported.
@@ -30,11 +30,11 @@ def has_standard_names(source: Source) -> bool:
         head = stream.read(HEADER_BYTES)
     end = HEADER_END.search(head)
     header = head[: end.start()] if end else head
-    return header == _write_standard_names(header)
+    return header == _standardize_header_names(header)
 
 
 class StandardHeaderStream(DecompressedStream):
-    """Forward-only binary stream of a WARC archive with standard header names.
+    """Forward-only binary stream of a WARC archive, with header names in the standard case.
 
     Args:
         source: The archive.
@@ -53,7 +53,7 @@ class StandardHeaderStream(DecompressedStream):
         return data[:stop]
 
     def _read_body(self) -> bytes:
-        """Return the next bytes of the body of a record; empty at its end."""
+        """Return the next bytes of the body of a record; empty at the end of the body."""
         if not self._body_bytes:
             return b""
         data = self._unread[: self._body_bytes] or super().read(min(self._body_bytes, CHUNK))
@@ -62,7 +62,7 @@ class StandardHeaderStream(DecompressedStream):
         return data
 
     def _read_header(self) -> bytes:
-        """Return the header up to the next blank line, with field names in standard form."""
+        """Return the header up to the next blank line, with header names in the standard case."""
         while (end := HEADER_END.search(self._unread)) is None and len(self._unread) < HEADER_BYTES:
             data = super().read(HEADER_BYTES)
             if not data:
@@ -72,8 +72,9 @@ class StandardHeaderStream(DecompressedStream):
         header, self._unread = self._unread[:stop], self._unread[stop:]
         length = CONTENT_LENGTH.search(header)
         self._body_bytes = int(length[1]) if length else 0
-        return _write_standard_names(header)
+        return _standardize_header_names(header)
 
 
-def _write_standard_names(header: bytes) -> bytes:
+def _standardize_header_names(header: bytes) -> bytes:
+    """Convert the names in a record header that FastWARC interprets to the standard case."""
     return NAME.sub(lambda match: NAMES[match[0].lower()], header)

@@ -137,7 +137,7 @@ def _is_shorter_than_content_length(body: bytes, headers: Mapping[str, str]) -> 
     """Whether a body is shorter than the `Content-Length` in its HTTP headers.
 
     `Content-Length` is the length of the encoded body. Therefore, a chunked body, or a body that
-    the crawler has decoded, is not checked and counts as complete.
+    the crawler has decoded, is considered complete without a check.
     """
     encoding = headers.get("content-encoding", "").strip().lower()
     is_as_sent = encoding in ("", "identity") or body.startswith((GZIP, ZSTD))

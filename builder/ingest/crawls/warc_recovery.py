@@ -63,7 +63,7 @@ def find_next_record(file: IO[bytes], start: int) -> int | None:
 def next_search_offset(file: IO[bytes], record_offset: int, body_length: int) -> int:
     """Return the offset from which to search for the record that follows a given record.
 
-    The offset is after the start of the given record, and at most its end.
+    The offset is after the start of the given record, but not after its end.
 
     Args:
         file: A non-empty archive.
@@ -125,7 +125,7 @@ def find_unreadable_part(
     """Find the first unreadable part at or after an offset; None if everything can be read.
 
     A gzip member with a damaged header may seem to extend to the end of the file; therefore, a part
-    counts as truncated only if no record starts after it.
+    is considered truncated only if no record starts after it.
 
     Args:
         file: A non-empty archive.
@@ -184,8 +184,8 @@ def _starts_with_record_signature(data: bytes) -> bool:
 def is_compressed_as_one_stream(file: IO[bytes]) -> bool:
     """Whether an archive was compressed as one stream instead of record by record.
 
-    An archive that starts with a skippable frame counts as one stream, because its records may need
-    the dictionary in this frame.
+    An archive that starts with a skippable frame is treated as one stream, because its records may
+    need the dictionary in this frame.
 
     Args:
         file: A non-empty archive.
@@ -258,7 +258,7 @@ class _CompressedMember(NamedTuple):
 
 
 def _read_member(data: mmap.mmap, offset: int, magic: bytes) -> _CompressedMember | None:
-    """Decompress the member at an offset to determine its end and size; None if it is damaged."""
+    """Decompress the member at an offset, and return its end and size; None if it is damaged."""
     size = 0
     chunks = _decompress_member(data, offset, magic)
     while True:

@@ -53,7 +53,7 @@ def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
     Args:
         source: The log file.
         params: Section `[log]` of the definition; if `columns` is set, any file other than Parquet
-            counts as CSV or TSV.
+            is assumed to be CSV or TSV.
 
     Raises:
         FormatError: the file cannot be opened.

@@ -17,7 +17,7 @@ impression."""
 def build_impressions(
     reader: pa.RecordBatchReader, start_ranks: Counter[float], *, row_is_click: bool
 ) -> Iterator[pa.Table]:
-    """Yield impressions as tables, sorted by number of the first row.
+    """Yield impressions as tables, sorted by the numbers of their first rows.
 
     Args:
         reader: Rows with the columns of `long_form.GROUPED`.
@@ -40,8 +40,8 @@ def _count_rows_of_complete_impressions(
 ) -> int:
     """Return the number of leading rows that belong to complete impressions.
 
-    The last impression may continue in the next batch, so its rows are not counted unless there are
-    at least `MAX_RESULTS`.
+    The last impression may continue in the next batch, so its rows are counted only if there are at
+    least `MAX_RESULTS` of them.
 
     Args:
         first_rows: For each row, the number of the first row of its impression; sorted.

@@ -47,8 +47,8 @@ CASE WHEN list_count(list_transform({list}, lambda result: result.{rank})) = 0
                                                  coalesce(result.{clicked}::BIGINT, 0) IN (0, 1)))
                THEN list_transform({list}, lambda result: result.{url}::VARCHAR) END END
 """
-"""URLs of result objects. Null, for an ambiguous record, if the ranks are not 1, 2, 3, ... or a
-`clicked` value is neither 0 nor 1."""
+"""URLs of result objects. Null if the record is ambiguous: the ranks are not 1, 2, 3, ..., or,
+if the record lists no clicks, a `clicked` value is neither 0 nor 1."""
 
 CLICKED_RESULTS = """
 CASE WHEN len({clicks}) > 0 THEN {ranks}
@@ -145,7 +145,7 @@ def _standardize_columns(
         return pa.table(columns, names=["record", "time", "user", "query", "results", "clicks"])
     with connection.cursor() as cursor:
         cursor.register("parsed", parsed)
-        return cursor.sql(_columns_sql(schema, params)).to_arrow_table()
+        return cursor.sql(_build_columns_query(schema, params)).to_arrow_table()
 
 
 def _has_only_flat_fields(schema: JsonLogSchema, field_names: Sequence[str]) -> bool:
@@ -154,7 +154,7 @@ def _has_only_flat_fields(schema: JsonLogSchema, field_names: Sequence[str]) -> 
     return not has_objects and all("." not in name for name in field_names)
 
 
-def _columns_sql(schema: JsonLogSchema, params: LogParameters) -> str:
+def _build_columns_query(schema: JsonLogSchema, params: LogParameters) -> str:
     """Return the SQL query that converts parsed lines to columns with standard names and types."""
     fields, latest = params.fields, LATEST * (1000 if params.time_unit == "ms" else 1)
     latest = 0 if params.time_format else latest  # every time is ambiguous

@@ -59,7 +59,7 @@ def infer_schema(records: Sequence[dict[str, Any]], params: LogParameters) -> Js
         "results": pa.list_(result),
         "clicks": pa.list_(click),
     }
-    schema = _nested_schema({getattr(fields, name): kind for name, kind in types.items()})
+    schema = _build_nested_schema({getattr(fields, name): kind for name, kind in types.items()})
     if schema is None:
         return None
     known = {*schema.names}
@@ -78,9 +78,9 @@ def _flatten(lists: Iterable[Any]) -> list[Any]:
 def _most_common_type(
     values: Iterable[Any], arrow_types: ArrowTypes, default: pa.DataType
 ) -> pa.DataType:
-    """Return the Arrow type of the most common supported Python type among some values.
+    """Return the Arrow type for the most common supported Python type of the given values.
 
-    Integers mixed with floats count as floats.
+    If integers and floats are mixed, return the Arrow type for floats.
 
     Args:
         values: The values; those of unsupported types are ignored.
@@ -127,7 +127,7 @@ def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType
             (item.get(names["clicked"]) for item in objects), FLAG_TYPES, pa.bool_()
         ),
     }
-    return _flat_struct_type(types)
+    return _build_flat_struct_type(types)
 
 
 def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
@@ -141,15 +141,15 @@ def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType |
     time = _most_common_type(
         (item.get(names["time"]) for item in objects), CLICK_TIME_TYPES, NUMBER
     )
-    return _flat_struct_type({names["rank"]: NUMBER, names["time"]: time})
+    return _build_flat_struct_type({names["rank"]: NUMBER, names["time"]: time})
 
 
-def _flat_struct_type(field_types: dict[str, pa.DataType]) -> pa.DataType | None:
+def _build_flat_struct_type(field_types: dict[str, pa.DataType]) -> pa.DataType | None:
     """Return a struct type with the given fields; None if a field name contains a dot."""
     return None if "." in "".join(field_types) else pa.struct(list(field_types.items()))
 
 
-def _nested_schema(field_types: dict[str, pa.DataType]) -> pa.Schema | None:
+def _build_nested_schema(field_types: dict[str, pa.DataType]) -> pa.Schema | None:
     """Return a schema in which dotted names such as `a.b` are nested structs.
 
     Return None if two names are equal, or if one name is the path to a parent of another.
@@ -167,14 +167,14 @@ def _nested_schema(field_types: dict[str, pa.DataType]) -> pa.Schema | None:
         if last in branch:
             return None
         branch[last] = kind
-    return pa.schema(_struct_type(tree))
+    return pa.schema(_build_struct_type(tree))
 
 
-def _struct_type(tree: dict[str, Any]) -> pa.StructType:
+def _build_struct_type(tree: dict[str, Any]) -> pa.StructType:
     """Convert nested dictionaries, with Arrow types as leaves, to a struct type."""
     return pa.struct(
         [
-            pa.field(name, _struct_type(kind) if isinstance(kind, dict) else kind)
+            pa.field(name, _build_struct_type(kind) if isinstance(kind, dict) else kind)
             for name, kind in tree.items()
         ]
     )

@@ -113,7 +113,7 @@ class KeyEncoder:
             "clicks": batch["clicks"],
         }
         table = pa.table(columns, schema=KEYED_COLUMNS)
-        keyed, rejects = _reject_invalid_impressions(table, docs, _are_joined_lists(results))
+        keyed, rejects = _reject_invalid_impressions(table, docs, _joined_result_mask(results))
         return EncodedRecords(
             keyed,
             [*records.rejects, *rejects],
@@ -207,8 +207,8 @@ def _reject_invalid_impressions(
     return (impressions.filter(kept) if rejects else impressions), rejects
 
 
-def _are_joined_lists(results: pa.ListArray) -> Flags:
-    """Return a mask of the impressions whose single result is several URLs or ids in one string."""
+def _joined_result_mask(results: pa.ListArray) -> Flags:
+    """Return a mask of impressions whose single result is several URLs or ids in one string."""
     is_single = pc.list_value_length(results).to_numpy() == 1
     found = np.zeros(len(results), dtype=np.bool_)
     single = pc.list_flatten(results.filter(pa.array(is_single)))

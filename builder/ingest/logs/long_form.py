@@ -1,8 +1,8 @@
 """Groups the rows of logs in long form (one row per result) into impressions.
 
 Rows may be in any order and in several files. Rows with equal time, user and query form one
-impression, except that a repeated rank starts a new impression. Times are equal if they are the
-same moment, however they are written. Without ranks, results are ranked in row order. Impressions
+impression, except that a repeated rank starts a new impression. Times in different notations are
+equal if they denote the same moment. Without ranks, results are ranked in row order. Impressions
 are returned as raw records in the order of their first rows. DuckDB groups and sorts the rows, and
 spills to disk if they exceed the memory limit.
 """
@@ -33,8 +33,8 @@ ROWS = pa.schema(
 """Schema of rows in long form: row number, and all fields as strings."""
 
 ROW_BITS = 40
-"""Number of low bits of a row's number that hold its number within the file; the bits above hold
-the index of the file."""
+"""Number of low bits of a row number that store the row number within its file; the high bits store
+the file index."""
 
 CREATE = "CREATE TABLE rows AS SELECT * FROM batch LIMIT 0"
 INSERT = "INSERT INTO rows SELECT * REPLACE (record + $start::UBIGINT AS record) FROM batch"
@@ -83,9 +83,9 @@ counted AS (
 SELECT record, copy, first_click FROM counted WINDOW page AS (PARTITION BY moment, "user", query)
 QUALIFY min(copies) OVER page = 1 AND bool_and(is_one_url) OVER page
 """
-"""Creates a table of the rows of results that were repeated when the log was joined with its
-clicks: some results of the impression occur several times, always with the same URL, and others
-once. The first copy becomes the result, with the earliest click of all copies; the later clicks are
+"""Creates a table of result rows from impressions in which a join of the log with its clicks has
+repeated some results: at least one rank occurs once, others several times, always with one URL per
+rank. The first copy becomes the result, with the earliest click of all copies; the later clicks are
 added in `GROUPED`."""
 
 REJECTED = "SELECT record, 'bad_rank' AS reason FROM rejected ORDER BY record"
@@ -137,14 +137,14 @@ def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFiel
     """
     names = {own: getattr(fields, own) for own in ROWS.names[1:]}
     columns: dict[str, list[Any]] = {
-        own: [_to_text(row.get(name)) for _, row in records] for own, name in names.items()
+        own: [_cell_to_string(row.get(name)) for _, row in records] for own, name in names.items()
     }
     return pa.table({"record": [number for number, _ in records], **columns}, schema=ROWS)
 
 
-def _to_text(value: Any) -> str | None:
-    """Convert a cell value to a string; None remains None."""
-    return value if value is None or isinstance(value, str) else str(value)
+def _cell_to_string(cell: Any) -> str | None:
+    """Convert a cell to a string; None remains None."""
+    return cell if cell is None or isinstance(cell, str) else str(cell)
 
 
 def group_result_rows(
@@ -197,25 +197,25 @@ def _insert_rows(
     params: LogParameters,
 ) -> Iterator[tuple[int, RawRecords]]:
     """Insert the rows of all files into the table `rows`; yield the rejected rows of each batch."""
-    connection.register("batch", _add_moments(ROWS.empty_table(), params))
+    connection.register("batch", _add_moment_column(ROWS.empty_table(), params))
     connection.execute(CREATE)
     for file, batch in batches:
         for table in batch.tables:
-            connection.register("batch", _add_moments(table, params))
+            connection.register("batch", _add_moment_column(table, params))
             connection.execute(INSERT, {"start": file << ROW_BITS})
         if batch.rows:
             yield file, RawRecords(rows=batch.rows)
     connection.unregister("batch")
 
 
-def _add_moments(rows: pa.Table, params: LogParameters) -> pa.Table:
+def _add_moment_column(rows: pa.Table, params: LogParameters) -> pa.Table:
     """Append the column `moment`: Unix time in microseconds; null if a time cannot be parsed."""
     times = rows["time"].combine_chunks().dictionary_encode()
-    moments = [_to_moment(time, params) for time in times.dictionary.to_pylist()]
+    moments = [_to_unix_microseconds(time, params) for time in times.dictionary.to_pylist()]
     return rows.append_column("moment", pa.array(moments, pa.int64()).take(times.indices))
 
 
-def _to_moment(time: str, params: LogParameters) -> int | None:
+def _to_unix_microseconds(time: str, params: LogParameters) -> int | None:
     """Convert a time to Unix microseconds; return None if it cannot be parsed."""
     try:
         return round(parse_fractional_time(time, params) * 10**6)

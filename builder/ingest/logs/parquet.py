@@ -187,7 +187,7 @@ def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
 def _read_rows(
     numbered_batch: NumberedBatch, params: LogParameters, row_numbers: Sequence[int]
 ) -> Iterator[NumberedRecord]:
-    """Yield the rows of a batch that have the given numbers, as records with standard names."""
+    """Yield the rows with the given numbers as records with standard field names."""
     first, batch = numbered_batch
     chosen = batch.take(pa.array([number - first for number in row_numbers], pa.int64()))
     for number, row in zip(row_numbers, batch_to_rows(chosen), strict=True):

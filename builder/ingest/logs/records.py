@@ -39,7 +39,8 @@ class RawRecords(NamedTuple):
         tables: Records in columnar form: `record` (uint64), `time` (number, timestamp or string),
             `user`, `query` (string), `results` (list of strings; null if ambiguous), `clicks` (list
             of int64: ranks or flags).
-        get_rows: Function that returns records of `tables` as dictionaries, given their numbers.
+        get_rows: Function that takes record numbers, and returns those records of `tables` as
+            dictionaries.
         rows: Records that are not in `tables`, as dictionaries; and the rejects of the batch.
         clicks_are_ranks: Whether clicks are ranks even if `log.click_form` says otherwise.
     """

@@ -23,8 +23,9 @@ def parse_results(
     Args:
         results: List of URLs or ids, or of objects with `url` and optional `rank` and `clicked`.
         clicks: List of ranks, URLs, ids, objects with `rank` or `url`, or flags (see
-            `log.click_form`); a single URL or id need not be in a list. None means no clicks. If
-            results are objects, None or an empty list means that their `clicked` fields are used.
+            `log.click_form`); a single URL or id need not be in a list. None means no clicks.
+            However, if results are objects, None or an empty list means that clicks are read from
+            the field `clicked` of the results.
         params: Section `[log]` of the definition.
 
     Returns:
@@ -88,6 +89,7 @@ def _parse_urls_or_ids(values: list[Any]) -> list[str]:
 
 
 def _is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is an integer and not a Boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -143,7 +145,9 @@ def _clicked_result_positions(
         raise RejectError("click_not_shown")
     times = [click.get("time") if isinstance(click, dict) else None for click in clicks]
     click_times = [
-        parse_fractional_time(time, params, has_dates=False) for time in times if time is not None
+        parse_fractional_time(time, params, accepts_date_numbers=False)
+        for time in times
+        if time is not None
     ]
     if not click_times or len(click_times) < len(found):
         return found

@@ -13,9 +13,9 @@ MAX_DIGITS = 18
 
 
 def parse_integer(value: Any) -> int | None:
-    """Convert a value such as 3, 3.0, "3" or "3.0" to an integer; return None for other values.
+    """Convert a value such as 3, 3.0, "3" or "3.0" to an integer.
 
-    Booleans do not count as integers.
+    Return None for other values, including Booleans.
     """
     if isinstance(value, bool):
         return None
@@ -39,8 +39,8 @@ def _parse_integer_text(text: str) -> int | None:
 def parse_click_order(value: Any) -> float:
     """Convert the `clicked` value of a result to its position in click order; 0 if not clicked.
 
-    A flag such as `true` is converted to 1. A number is returned unchanged, even if it is a number
-    of clicks instead of a position.
+    A flag such as `true` is converted to 1. A number is returned unchanged, even if it is a click
+    count instead of a position.
 
     Raises:
         RejectError: the value is neither a non-negative number nor a known flag.

@@ -70,7 +70,7 @@ class StagedLog:
 
         Args:
             impressions: Impressions with keys instead of strings (schema `keys.KEYED_COLUMNS`).
-            file_index: Index of the log file that contains them.
+            file_index: Index of the log file.
         """
         numbers = pa.array(np.arange(self.rows, self.rows + len(impressions), dtype=np.uint64))
         files = pa.array(np.full(len(impressions), file_index, dtype=np.uint32))
@@ -137,7 +137,7 @@ def _write_part(dropped_numbers: Numbers, paths: tuple[Path | None, Path]) -> in
 
 
 def _drop_impressions(batch: pa.RecordBatch, dropped_numbers: Numbers) -> pa.RecordBatch:
-    """Remove the impressions with the given numbers from a batch; both must be sorted."""
+    """Remove the impressions with the given numbers; the batch and the numbers must be sorted."""
     numbers = batch["impression"].to_numpy()
     first, last = (
         np.searchsorted(dropped_numbers, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)

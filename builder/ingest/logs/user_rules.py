@@ -56,20 +56,20 @@ FROM first_rule JOIN logged USING (impression) ORDER BY impression
 
 
 def find_impressions_to_drop(
-    connection: duckdb.DuckDBPyConnection, log: Path, params: LogParameters
+    connection: duckdb.DuckDBPyConnection, log_path: Path, params: LogParameters
 ) -> pa.RecordBatchReader:
     """Find the impressions that the user rules drop, each with the first rule that applies.
 
     Args:
         connection: DuckDB connection.
-        log: Path of `log.parquet` (schema `staging.USER_RULE_COLUMNS`).
+        log_path: Path of `log.parquet` (schema `staging.USER_RULE_COLUMNS`).
         params: Section `[log]` of the definition.
 
     Returns:
         Reader of the columns `impression`, `file`, `record`, `reason`, sorted by impression.
     """
     is_dated = params.undated == "reject"
-    parquet.open_relation(connection, log).create_view("logged")
+    parquet.open_relation(connection, log_path).create_view("logged")
     set_sql_variables(
         connection,
         bot_rate=params.bot_rate,

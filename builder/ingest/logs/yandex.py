@@ -72,7 +72,7 @@ def read_2011_log(
             pages.append(
                 (number, _build_result_page(start + int(action[1]), session, action[3], shown))
             )
-        elif not _add_click_to_page(pages, address.replace(ID_PLACEHOLDER, action[3])):
+        elif not _add_click_to_latest_page(pages, address.replace(ID_PLACEHOLDER, action[3])):
             yield number, "click_not_shown"
     yield from pages
 
@@ -93,7 +93,7 @@ def read_2014_log(
             yield from session.pages.values()
             day = _start_time_of_log(interval, params) + DAY * int(action[2])
             session = _Session(action[0], action[3], day)
-        elif action[0] != session.name:
+        elif action[0] != session.session_id:
             yield number, "no_session"
         elif (reason := session.add_action(number, action, address)) is not None:
             yield number, reason
@@ -104,16 +104,16 @@ class _Session:
     """Session of a user in a 2014 log.
 
     Args:
-        name: Session id.
-        user: User id.
-        start: Unix time at which the day of the session starts.
+        session_id: Session id.
+        user_id: User id.
+        day_start: Unix time at which the day of the session starts.
 
     Attributes:
         pages: Result pages of the session by SERP id, with line numbers.
     """
 
-    def __init__(self, name: str, user: str, start: int) -> None:
-        self.name, self._user, self._start = name, user, start
+    def __init__(self, session_id: str, user_id: str, day_start: int) -> None:
+        self.session_id, self._user_id, self._day_start = session_id, user_id, day_start
         self.pages: dict[str, Page] = {}
 
     def add_action(self, line_number: int, action: Action, url_template: str) -> str | None:
@@ -126,7 +126,7 @@ class _Session:
         """
         kind, page = action[2], self.pages.get(action[3])
         if kind == "C":
-            is_shown = page and _add_click_to_page(
+            is_shown = page and _add_click_to_latest_page(
                 [page], url_template.replace(ID_PLACEHOLDER, action[4])
             )
             return None if is_shown else "click_not_shown"
@@ -137,10 +137,10 @@ class _Session:
         shown = [
             url_template.replace(ID_PLACEHOLDER, pair.partition(",")[0]) for pair in action[6:]
         ]
-        time = self._start + int(action[1])
+        time = self._day_start + int(action[1])
         self.pages[action[3]] = (
             line_number,
-            _build_result_page(time, self._user, action[4], shown),
+            _build_result_page(time, self._user_id, action[4], shown),
         )
         return None
 
@@ -178,7 +178,7 @@ def _build_result_page(time: int, user: str, query: str, results: list[str]) -> 
     return {"time": time, "user": user, "query": query, "results": results, "clicks": []}
 
 
-def _add_click_to_page(pages: Sequence[Page], url: str) -> bool:
+def _add_click_to_latest_page(pages: Sequence[Page], url: str) -> bool:
     """Add a click to the latest result page that shows the URL; return False if no page does."""
     for _, page in reversed(pages):
         if url in page["results"]:
