@@ -57,7 +57,7 @@ def export(
     Example: longeval export demo/collection --layout longeval-web --out web
     """
     from builder.collection.export import export as write_export
-    from builder.collection.export import read_omitted_rows
+    from builder.collection.export import read_omitted_row_counts
     from builder.collection.export.omitted import describe_omitted_rows
     from builder.collection.export.url_database import describe_omitted_urls
     from builder.runtime.limits import parse_byte_size
@@ -71,7 +71,8 @@ def export(
         max_file_bytes=parse_byte_size(file_size, "--file-size"),
         progress=ProgressBar(),
     )
-    for line in (*describe_omitted_rows(read_omitted_rows(folder)), *describe_omitted_urls(folder)):
+    omitted = read_omitted_row_counts(folder)
+    for line in (*describe_omitted_rows(omitted), *describe_omitted_urls(folder)):
         typer.echo(line)
     typer.echo(f"wrote {folder}")
 

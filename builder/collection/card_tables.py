@@ -12,7 +12,7 @@ from builder.reporting.render import markdown_table
 
 
 def input_file_table(snapshots: list[dict[str, Any]]) -> str:
-    """Return a Markdown table with one row per input file: snapshot, kind, name and SHA-256."""
+    """Return a Markdown table with one row per input file, with the start of its SHA-256."""
     rows = [
         (snapshot["name"], kind, table_cell(name), f"`{digest[:16]}...`")
         for snapshot in snapshots

@@ -1,4 +1,4 @@
-"""Computes and compares checksums, recognizes pointers of Git LFS, and creates hard links."""
+"""Computes and compares checksums, detects Git LFS pointers, and creates hard links."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from builder.runtime.publisher import sha256
 from schemas import TableSchema
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-"""First bytes of a file that Git LFS checks out instead of a large file."""
+"""First bytes of a Git LFS pointer, which is checked out if the large file was not downloaded."""
 
 
 def checksum_lines(folder: Path) -> str:
@@ -61,6 +61,6 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def is_lfs_pointer(path: Path) -> bool:
-    """Whether a file is a Git LFS (Large File Storage) pointer instead of the file itself."""
+    """Whether a file is a Git LFS (Large File Storage) pointer instead of the actual content."""
     with path.open("rb") as file:
         return file.read(len(LFS_POINTER)) == LFS_POINTER

@@ -1,4 +1,4 @@
-"""Formats the findings of `longeval validate` as text, as JSON and as annotations for GitHub."""
+"""Formats the findings of `longeval validate` as text, JSON or GitHub annotations."""
 
 import json
 import os
@@ -84,10 +84,10 @@ def format_github(finding: Finding) -> str:
 
 
 def _path_in_repository(finding: Finding) -> str:
-    """Return the path of the file of a finding, relative to the root of the repository.
+    """Return the path of the file to annotate, relative to the root of the repository.
 
-    The root is the folder `GITHUB_WORKSPACE`, or else the current folder. A table is replaced by
-    its first file.
+    The root is the folder in the environment variable `GITHUB_WORKSPACE`; default: the current
+    folder. If the finding concerns a table, its first file is annotated.
     """
     path = Path(finding.version).resolve() / finding.where
     files = (path, path.with_name(f"{path.name}.parquet"), *sorted(path.glob("part-*.parquet")))

@@ -22,7 +22,7 @@ from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
 
 REQUIRED_TABLES = {"documents": "documents", "queries": "queries", "qrels": "judgements"}
-"""Tables that must not be empty in any snapshot, with the name of their rows in messages."""
+"""Tables that must not be empty in any snapshot, and what error messages call the rows of each."""
 MAX_LISTED = 3
 """Maximum number of tables listed in an error message."""
 
@@ -133,15 +133,16 @@ def check_tables_not_empty(definition: Definition, store: Store, stages: Iterabl
         f"{key} has no {REQUIRED_TABLES[name]}" for (key, name), rows in sizes.items() if not rows
     ]
     if empty:
-        notes = _advice(store, dict.fromkeys(key for (key, _), rows in sizes.items() if not rows))
+        snapshots = dict.fromkeys(key for (key, _), rows in sizes.items() if not rows)
+        notes = _advise_on_frequent_rejects(store, snapshots)
         raise DataError(
             f"nothing was published: {'; '.join(empty)}. {''.join(f'{note}. ' for note in notes)}"
             "Check the rejects of the stages, or pass --allow-empty to publish empty tables"
         )
 
 
-def _advice(store: Store, snapshots: Iterable[str]) -> Iterator[str]:
-    """Yield advice on each frequent reject reason of the logs and crawls of some snapshots."""
+def _advise_on_frequent_rejects(store: Store, snapshots: Iterable[str]) -> Iterator[str]:
+    """Yield advice on the frequent reject reasons in the logs and crawls of the given snapshots."""
     for snapshot in snapshots:
         for stage, advice in (("log", LOG_ADVICE), ("crawl", CRAWL_ADVICE)):
             if record := store.read_record(stage, snapshot):

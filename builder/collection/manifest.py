@@ -116,8 +116,8 @@ def collection_signature(
     )
 
 
-def _short_hash(value: Any) -> str:
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
+def _short_hash(content: Any) -> str:
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:12]
 
 
 def write_collection_manifest(

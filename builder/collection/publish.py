@@ -33,11 +33,11 @@ from builder.runtime.store import Store
 from schemas import Rejects
 
 
-def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
+def is_published_and_current(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
     """Whether the version that a definition names is published and up to date.
 
     Raises:
-        DataError: the published version is not a draft, but the stage outputs have changed since.
+        DataError: The published version is not a draft, but the stage outputs have changed since.
     """
     collection = definition.workflow.collection
     final = store.root / collection.version

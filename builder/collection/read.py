@@ -251,8 +251,8 @@ def open_collection(path: Path | str) -> Collection:
     """Open a published collection for reading.
 
     Args:
-        path: Folder of a version, or a parent folder of it; if it contains several versions, the
-            highest is opened.
+        path: Folder of a version, or a folder that contains versions, of which the highest is
+            opened.
 
     Raises:
         UsageError: No published collection was found.

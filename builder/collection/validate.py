@@ -26,10 +26,10 @@ def validate(
     """Run the checks on a published collection, and return all errors and warnings found.
 
     Args:
-        path: Folder of a version, or a parent folder of it; if it contains several versions, the
-            highest is checked, and every other must have a manifest.
-        select: Ids or id prefixes (such as `LB1`) of the checks to run; default: all checks. Tables
-            that these checks cannot read are findings of LB101, unless it is ignored.
+        path: Folder of a version, or a folder that contains versions. Of these, the highest is
+            validated; any other version is reported if its manifest is missing.
+        select: Ids or id prefixes (such as `LB1`) of the checks to run; default: all checks. If
+            these checks cannot read a table, LB101 reports it unless LB101 is ignored.
         ignore: Ids or id prefixes of checks to skip.
         severities: Severity by check id; replaces the default severity of these checks.
 

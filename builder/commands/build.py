@@ -14,7 +14,7 @@ from builder.collection.guards import (
     check_topics_unchanged,
 )
 from builder.collection.manifest import STAGE_PREFIX, code_versions, tool_versions
-from builder.collection.publish import is_published, publish_version
+from builder.collection.publish import is_published_and_current, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
 from builder.documents.url_lists import read_url_list
@@ -141,7 +141,7 @@ def build(
         report = BuildReport(root, runner.run(steps, on_step), topic_changes=topic_changes)
         if whole:
             report.version = store.root / definition.workflow.collection.version
-            report.published = not is_published(definition, store, PIPELINE.stages)
+            report.published = not is_published_and_current(definition, store, PIPELINE.stages)
         if report.published:
             if not allow_empty:
                 check_tables_not_empty(definition, store, PIPELINE.stages)

@@ -131,7 +131,8 @@ def test_columns_of_another_version_are_named(built: BuildReport, tmp_path: Path
     with pytest.raises(
         FormatError,
         match=f"^{table}: expected the same key columns in both versions, found measure: added; "
-        "if `longeval validate` finds no error in them, rebuild the old version to compare it$",
+        "if `longeval validate` finds no error in either version, rebuild the old version to "
+        "compare it$",
     ):
         compare(copy, built.version)
 
@@ -210,7 +211,7 @@ def test_a_parameter_that_drops_judgements_attaches_none_to_another_text(
     assert {judged.parameters for judged in found.judgements} == {("qrels.min_examinations",)}
     log = format_changelog(found)
     assert "different query text" not in log
-    assert "judges their documents for other queries (cause: parameters)" in log
+    assert "judges the same documents for other queries (cause: parameters)" in log
 
 
 def test_causes_of_missing_pairs_by_hand() -> None:
@@ -234,17 +235,17 @@ def test_causes_of_missing_pairs_by_hand() -> None:
 def test_shares_are_of_the_judgements_that_can_be_compared() -> None:
     assert _label_line("unknown", released=True) == (
         "- 2022-06: 5 of 10 comparable judgements of the old version (50%) are attached to a "
-        "different query text in the new version; 90 others cannot be compared, because their "
-        "query has no text or their document is not judged in both versions"
+        "different query text in the new version; 90 others cannot be compared, because the "
+        "query has no text or the document is not judged in both versions"
     )
 
 
 def test_judgements_that_the_log_lost_are_not_attached_to_another_text() -> None:
     assert _label_line("inputs", released=False) == (
         "- 2022-06: 5 of 10 comparable judgements of the old version (50%) are missing from the "
-        "new version, which judges their documents for other queries (cause: inputs); 90 others "
-        "cannot be compared, because their query has no text or their document is not judged in "
-        "both versions"
+        "new version, which judges the same documents for other queries (cause: inputs); 90 "
+        "others cannot be compared, because the query has no text or the document is not judged "
+        "in both versions"
     )
 
 

@@ -330,7 +330,7 @@ def test_validate_names_each_oddity(tmp_path: Path) -> None:
     messages = {finding.message: finding.count for finding in validate(report.version)}
     for message in (
         "lines contain a CR, which may separate two records",
-        "documents have several URLs in a list with one URL per document",
+        "documents are listed more than once, with different URLs",
         "lines of a URL list have no id or no URL",
         "records are not valid UTF-8",
         "JSON values are not objects",

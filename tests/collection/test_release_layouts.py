@@ -153,10 +153,11 @@ def test_what_is_not_read_is_told(tmp_path: Path) -> None:
     rejects = "snapshot  reject reason     records\n2022-06   not_four_columns        1\n"
     assert f"\n\n{rejects}" in said.output
     assert f"skipped files ({unjudged}): Json/2023-07_fr (2 files)\n" in said.output
-    assert f"skipped files (not named as in this layout): {broken}\n" in said.output
+    assert f"skipped files (the file names do not match this layout): {broken}\n" in said.output
     assert (
         "warning: no document files are read for 2022-06, but files in document folders are "
-        "skipped, such as Json/2023-07_fr; if they belong there, use the file names of the layout\n"
+        "skipped, such as Json/2023-07_fr; if these are documents, rename them to match the "
+        "layout\n"
     ) in said.output
     as_json = CliRunner().invoke(app, [*arguments, str(tmp_path / "b"), "--format", "json"])
     shape = json.loads(as_json.stdout)

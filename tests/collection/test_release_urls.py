@@ -31,8 +31,8 @@ def test_a_url_of_several_ids_is_exported_once(tmp_path: Path) -> None:
     arguments = ["export", str(version), "--layout", "longeval-web", "--out", str(out)]
     said = CliRunner().invoke(app, arguments)
     assert said.stdout == (
-        "omitted URLs (another document has the same URL): 1, such as that of document 2; they are "
-        f"NULL in French/collection_db.db\nwrote {out}\n"
+        "omitted URLs (another document has the same URL): 1, for example that of document 2; "
+        f"these URLs are NULL in French/collection_db.db\nwrote {out}\n"
     )
     with closing(sqlite3.connect(out / "French/collection_db.db")) as connection:
         assert connection.execute("SELECT id, url, date FROM mapping").fetchall() == [
@@ -85,6 +85,7 @@ def test_a_database_with_a_write_ahead_log_is_refused(tmp_path: Path) -> None:
             list(read_url_database(path, "2022-01"))
     assert str(error.value) == (
         f"{path}: rows of this database are still in its write-ahead log collection_db.db-wal; add "
-        "them with \"sqlite3 collection_db.db 'PRAGMA wal_checkpoint(TRUNCATE)'\" and import again"
+        "these rows with \"sqlite3 collection_db.db 'PRAGMA wal_checkpoint(TRUNCATE)'\" and import "
+        "again"
     )
     assert len(list(read_url_database(path, "2022-01"))) == 1

@@ -18,12 +18,12 @@ MONTHS = {1: "2025-03", 2: "2025-06", 3: "2025-09"}
 PAGE = "<DOC>\n<DOCNO>doc7</DOCNO>\n<TEXT>\nUne page.\n</TEXT>\n</DOC>\n"
 MIXED = (
     "the snapshots have judgements of different variants, so that their scores are not "
-    "comparable: 2025-03 (dctr), 2025-06 (raw), 2025-09 (not named); with --qrels, only one "
-    "variant is imported"
+    "comparable: 2025-03 (dctr), 2025-06 (raw), 2025-09 (not named); use --qrels to import "
+    "only one variant"
 )
 MISSING = (
-    "snapshots without the selected variant of the judgements are imported without judgements; "
-    "the variants that they have: 2025-06 (llm, raw), 2025-09 (raw)"
+    "snapshots that do not have the selected qrels variant are imported without judgements; "
+    "available variants: 2025-06 (llm, raw), 2025-09 (raw)"
 )
 
 
@@ -150,8 +150,9 @@ def test_judgements_of_renamed_folders_are_found(tmp_path: Path) -> None:
     arguments = ["--layout", "longeval-2023", "--out", str(tmp_path / "o"), "--explain"]
     said = CliRunner().invoke(app, ["import", str(tmp_path / "r"), *arguments])
     assert said.stderr == (
-        "warning: skipped 2 files in folders of judgements, such as longeval-relevance-judgements; "
-        "rename files with judgements as in the layout, or the folders of their snapshots\n"
+        "warning: skipped 2 files in qrels folders, such as longeval-relevance-judgements; if "
+        "these are judgements, rename the files, or the folders of the snapshots, to match the "
+        "layout\n"
     )
 
 

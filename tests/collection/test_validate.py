@@ -159,7 +159,7 @@ def test_what_git_does_to_files_is_named(good: Path, tmp_path: Path) -> None:
     texts = [format_text(finding).replace(f"{copy}/", "") for finding in validate(copy)]
     assert [text.partition(" Fix: ")[0] for text in texts] == [
         "LB003 error: queries_map.parquet: expected the file, found a Git LFS pointer to it.",
-        f"LB003 error: topics.parquet: the file was cut: 1,000 bytes instead of {size:,}.",
+        f"LB003 error: topics.parquet: the file was truncated: 1,000 bytes instead of {size:,}.",
         "LB003 error: trec/2022-06/qrels.txt: the line endings of the file were converted to CRLF.",
         "LB004 error: manifest.json: the line endings of the file were converted to CRLF.",
         f"LB101 error: topics: cannot read topics.parquet: {NO_PARQUET}",
@@ -194,7 +194,7 @@ def test_a_smaller_file_need_not_be_cut(good: Path, tmp_path: Path) -> None:
     found = {finding.where: finding.message for finding in validate(copy, select=("LB003",))}
     urls = sizes["trec/2022-06/urls.tsv"]
     assert found == {
-        "README.md": f"the file was cut: 0 bytes instead of {sizes['README.md']:,}",
+        "README.md": f"the file was truncated: 0 bytes instead of {sizes['README.md']:,}",
         "report.html": f"the file was changed: {sizes['report.html'] + 1:,} bytes instead of "
         f"{sizes['report.html']:,}",
         "topics.parquet": f"the file was changed: {small:,} bytes instead of "

@@ -1,4 +1,4 @@
-"""Collection to validate: its manifest, a summary of each table, and lazy frames for the checks."""
+"""Defines `ValidationContext`, through which checks read the collection to validate."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -28,7 +28,7 @@ class ValidationContext:
 
     @property
     def has_documents(self) -> bool:
-        """Whether the collection includes documents; imported releases may lack them."""
+        """Whether the collection includes documents; an imported release may not."""
         return bool(self.manifest["definition"].get("imported", {}).get("documents", True))
 
     @cached_property
@@ -41,7 +41,7 @@ class ValidationContext:
 
     @property
     def has_read_tables(self) -> bool:
-        """Whether a check has used the summaries of the tables."""
+        """Whether the tables have been read, because a check used `table_summaries`."""
         return "table_summaries" in vars(self)
 
     def _list_tables(self) -> Iterator[tuple[str, Table]]:

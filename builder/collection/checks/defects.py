@@ -1,4 +1,4 @@
-"""Checks queries and snapshots for kinds of defects that were found in published collections."""
+"""Checks queries and snapshots for defects of kinds known from published collections."""
 
 import json
 from collections.abc import Iterator
@@ -161,8 +161,8 @@ CHECKS = (
         "LB212",
         "differences between snapshots come from the data, not from how they were built",
         "warning",
-        "query sets with an overlap of 0.132 while judged queries had 0.486; a topic with "
-        "2,462 queries in one month and 8 in another",
+        "two months whose query sets had an overlap of 0.132, but whose judged queries had 0.486; "
+        "a topic with 2,462 queries in one month and 8 in another",
         "build all snapshots with the same definition",
         _find_construction_changes,
     ),

@@ -9,7 +9,7 @@ from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 
 _IDS = {"documents": ("doc_id",), "queries": ("query_id",), "qrels": ("query_id", "doc_id")}
-"""Id columns of each table that has a table of changes with the same name."""
+"""Id columns of each table for which there is a change table."""
 
 
 def _find_rare_queries(context: ValidationContext) -> Iterator[Defect]:
@@ -32,7 +32,7 @@ def _find_rare_queries(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_incomplete_changes(context: ValidationContext) -> Iterator[Defect]:
-    """Report rows that tables of changes lack or that neither snapshot of the pair contains."""
+    """Report rows missing from a change table, and rows in it that occur in neither snapshot."""
     for kind, ids in _IDS.items():
         changes = context.scan_table(f"changes/{kind}")
         frames = dict(context.scan_snapshots(kind))
@@ -79,7 +79,7 @@ CHECKS = (
     ),
     Check(
         "LB120",
-        "tables of changes list the documents, queries and judgements of both snapshots",
+        "change tables list the documents, queries and judgements of both snapshots",
         "error",
         "change statistics that were computed from data other than the published data",
         "rebuild the version from its definition",

@@ -8,7 +8,7 @@ import polars as pl
 
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
-from builder.collection.export.files import qrel_line, query_line, trec_topic
+from builder.collection.export.files import qrel_line_expr, query_line_expr, trec_topic_expr
 from builder.collection.export.numeric_ids import assign_query_numbers, replace_ids_with_numbers
 
 DOCNO = re.compile(rb"^<DOCNO>(.*)</DOCNO>$", re.MULTILINE)
@@ -36,7 +36,7 @@ def _find_export_differences(context: ValidationContext) -> Iterator[Defect]:
 def _expected_rows(
     queries: pl.LazyFrame, texts: Mapping[str, pl.LazyFrame], qrels: pl.LazyFrame
 ) -> dict[str, pl.LazyFrame]:
-    """Return the expected rows of each file of queries and judgements, as the column `row`.
+    """Return the expected rows of each query and qrels file, as the column `row`.
 
     Args:
         queries: Queries of the snapshot.
@@ -47,14 +47,14 @@ def _expected_rows(
     numbers = assign_query_numbers(ids.unique().collect()["query_id"])
     numbered = replace_ids_with_numbers(qrels, "query_id", numbers)
     expected = {
-        "qrels.txt": qrels.select(row=qrel_line()),
-        "qrels.numbers.txt": numbered.select(row=qrel_line()),
+        "qrels.txt": qrels.select(row=qrel_line_expr()),
+        "qrels.numbers.txt": numbered.select(row=qrel_line_expr()),
         "query_numbers.tsv": numbers.lazy().select(row=pl.format("{}\t{}", "number", "id")),
     }
     for language, topics in texts.items():
-        expected[f"{language}/topics.tsv"] = topics.select(row=query_line())
+        expected[f"{language}/topics.tsv"] = topics.select(row=query_line_expr())
         plain = replace_ids_with_numbers(topics, "query_id", numbers)
-        expected[f"{language}/topics.trec"] = plain.select(row=trec_topic("query_id"))
+        expected[f"{language}/topics.trec"] = plain.select(row=trec_topic_expr("query_id"))
     return expected
 
 
@@ -91,12 +91,12 @@ def _read_document_ids(folder: Path) -> tuple[int, pl.DataFrame]:
 
 
 def _compare_rows(
-    found: pl.DataFrame, wanted: pl.DataFrame, where: str, kind: str = "lines"
+    exported: pl.DataFrame, expected: pl.DataFrame, where: str, kind: str = "lines"
 ) -> Iterator[Defect]:
-    """Compare the column `row` of an export with that of a table, regardless of the order."""
+    """Report rows that only the export or only the table contains; the order is ignored."""
     for first, second, reason in (
-        (found, wanted, f"{kind} do not match a row of the table"),
-        (wanted, found, "rows of the table are missing"),
+        (exported, expected, f"{kind} do not match a row of the table"),
+        (expected, exported, "rows of the table are missing"),
     ):
         different = first.join(second, on="row", how="anti", maintain_order="left")
         if different.height:

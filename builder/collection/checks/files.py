@@ -59,7 +59,7 @@ def _find_changed_files(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _describe_change(path: Path, expected_hash: str, expected_bytes: int) -> tuple[str, str]:
-    """Return how a file differs from the published one, and the remedy."""
+    """Return how a file differs from the published one, and how to correct the difference."""
     if is_lfs_pointer(path):
         return "expected the file, found a Git LFS pointer to it", FETCH_FROM_LFS
     if _hash_with_unix_line_endings(path) == expected_hash:
@@ -67,12 +67,12 @@ def _describe_change(path: Path, expected_hash: str, expected_bytes: int) -> tup
     size = path.stat().st_size
     if size == expected_bytes:
         return "the SHA-256 hash of the file differs from the manifest", REBUILD
-    if size < expected_bytes and _is_cut(path):
-        return f"the file was cut: {size:,} bytes instead of {expected_bytes:,}", REBUILD
+    if size < expected_bytes and _is_truncated(path):
+        return f"the file was truncated: {size:,} bytes instead of {expected_bytes:,}", REBUILD
     return f"the file was changed: {size:,} bytes instead of {expected_bytes:,}", REBUILD
 
 
-def _is_cut(path: Path) -> bool:
+def _is_truncated(path: Path) -> bool:
     """Whether a file is empty, or a Parquet file without its footer."""
     is_empty = not path.stat().st_size
     return is_empty or (path.suffix == ".parquet" and not ends_with_magic(path))

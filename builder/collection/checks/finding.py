@@ -9,8 +9,8 @@ from builder.collection.checks.context import ValidationContext
 Severity = Literal["error", "warning"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning")
 Defect = tuple[str, str, int, tuple[str, ...]] | tuple[str, str, int, tuple[str, ...], str]
-"""File or table, message, number of affected rows or files, examples, and how to correct the defect
-if not as usual for the check."""
+"""File or table, message, number of affected rows or files, examples and, if it differs from the
+`fix` of the check, how to correct the defect."""
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,22 @@ def _find_missing_judged_queries(context: ValidationContext) -> Iterator[Defect]
             )
 
 
-def _describe_missing_query_texts(missing_queries: pl.DataFrame, without_text: pl.DataFrame) -> str:
-    """Describe how many judgements refer to queries whose text is in no snapshot."""
+def _describe_missing_query_texts(
+    missing_queries: pl.DataFrame, unknown_queries: pl.DataFrame
+) -> str:
+    """Describe whether other snapshots contain the texts of judged queries missing from a snapshot.
+
+    Args:
+        missing_queries: Judged queries that are not in the snapshot.
+        unknown_queries: Missing queries that are in no other snapshot either, with the number of
+            their judgements as the column `len`.
+    """
     unknown_texts = (
-        f"the query text is unknown for {int(without_text['len'].sum()):,} of the judgements"
+        f"the query text is unknown for {int(unknown_queries['len'].sum()):,} of the judgements"
     )
-    if without_text.height == missing_queries.height:
+    if unknown_queries.height == missing_queries.height:
         return unknown_texts
-    if without_text.is_empty():
+    if unknown_queries.is_empty():
         return "their texts occur only in other snapshots"
     return f"{unknown_texts}; the remaining texts occur only in other snapshots"
 

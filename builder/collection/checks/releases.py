@@ -66,7 +66,7 @@ def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
         differs = pl.col("grade").n_unique().over(pair) > 1
         wrong = judged.filter(differs).sort(*pair, "query_id").collect()
         if wrong.height:
-            message = "judgements contradict those of another id with the same query text"
+            message = "judgements contradict those of another query id with the same text"
             first = tuple(
                 " ".join(row) for row in wrong.head(3).select("query_id", "doc_id").rows()
             )
@@ -74,7 +74,7 @@ def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _combine_defect_finders(*finders: DefectFinder) -> DefectFinder:
-    """Return a function that runs the given functions in turn and yields all their defects."""
+    """Return a function that yields the defects found by each of the given functions."""
 
     def find_all_defects(context: ValidationContext) -> Iterator[Defect]:
         for finder in finders:
@@ -108,7 +108,7 @@ _DUPLICATE_MESSAGES = {
     "contradicting_document": "documents with the same id have different texts",
     "repeated_query_id": "query ids are listed more than once",
     "repeated_address": "document URLs are listed more than once",
-    "contradicting_address": "documents have several URLs in a list with one URL per document",
+    "contradicting_address": "documents are listed more than once, with different URLs",
 }
 _UNREADABLE_MESSAGES = {
     "not_four_columns": "lines of qrels do not have four columns",
@@ -124,7 +124,7 @@ _UNREADABLE_MESSAGES = {
     "document_without_text": "documents have no text, or a text field that is not a string",
     "unknown_document_format": "document files are neither TREC (<DOC>) nor JSON",
     "document_without_end": "documents have no end tag",
-    "document_with_several_ids": "documents have several ids, probably as tags are missing",
+    "document_with_several_ids": "documents have several ids, probably because tags are missing",
     "english_without_french": "English documents or queries have no French original",
     "file_truncated": "files are truncated",
     "file_damaged": "files are damaged",
@@ -202,7 +202,7 @@ CHECKS = (
         "all fields of the documents are imported",
         "warning",
         "TREC documents with an author and a date next to the text",
-        "put the content into <TEXT>, or ignore the check if it is not needed",
+        "put the content into <TEXT>, or ignore the check if the content is not needed",
         _create_irregular_line_finder(_FIELD_MESSAGES),
     ),
 )

@@ -33,7 +33,8 @@ class TableSummary:
     Args:
         schema: Schema of the table.
         paths: Parquet files of the table.
-        problems: (message, examples) for each file that is unreadable or has other columns.
+        problems: (message, examples) for each file that is unreadable or whose columns differ from
+            the schema.
         is_unreadable: Whether a problem prevents the rows from being checked.
         rows: Number of rows.
         rule_violations: Number of rows that violate a rule of the schema, by file and rule.
@@ -79,7 +80,7 @@ def fill_table_summary(summary: TableSummary, table_path: str) -> TableSummary:
         elif schema != expected:
             columns = _describe_column_differences(schema, expected)[:EXAMPLE_KEYS]
             message = f"columns of {path.name} differ from schema {summary.schema.signature()}"
-            if _has_equal_values(schema, expected):
+            if _has_compatible_columns(schema, expected):
                 summary.problems.append((message, columns))
             else:
                 summary.add_problem(message, columns)
@@ -91,8 +92,8 @@ def fill_table_summary(summary: TableSummary, table_path: str) -> TableSummary:
     return summary
 
 
-def _has_equal_values(actual: pa.Schema, expected: pa.Schema) -> bool:
-    """Whether a file has all columns, at most with another encoding of strings and lists.
+def _has_compatible_columns(actual: pa.Schema, expected: pa.Schema) -> bool:
+    """Whether a file has all columns; the types may differ in the encoding of strings and lists.
 
     Polars writes `large_string`, and pandas may write dictionaries and an index column.
     """

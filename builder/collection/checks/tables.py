@@ -24,7 +24,7 @@ def _find_schema_violations(
 
 
 def _find_unchecked_tables(context: ValidationContext) -> Iterator[Defect]:
-    """Report tables that the checks before this one skipped, because they cannot be read."""
+    """Report tables that the preceding checks skipped because a file cannot be read."""
     if context.has_read_tables:
         yield from _find_schema_violations(context, unreadable_only=True)
 
@@ -63,7 +63,11 @@ def _find_wrong_row_counts(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
-    """Report rows of a built collection without impressions, topics, clicks or fetch time."""
+    """Report rows of built collections with missing values that only imported releases may have.
+
+    These are queries without impressions or topics, qrels without click or manual evidence, and
+    documents without a fetch time.
+    """
     if context.is_imported:
         return
     missing_conditions = {
@@ -77,7 +81,7 @@ def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
             found = frame.filter(condition).select(key).collect()
             if found.height:
                 examples = tuple(" ".join(row) for row in found.head(3).iter_rows())
-                message = "rows lack values that are optional only in imported releases"
+                message = "rows have missing values that are optional only in imported releases"
                 yield f"snapshots/{name}/{kind}", message, found.height, examples
 
 
@@ -167,4 +171,4 @@ CHECKS = (
 )
 
 UNCHECKED_TABLES = replace(CHECKS[0], find=_find_unchecked_tables)
-"""Replaces LB101 at the end of a selection of checks that does not include it."""
+"""Variant of LB101 that is run last if LB101 is not among the selected checks."""

@@ -10,7 +10,7 @@ from builder.queries.text_audit import FAULTS
 
 MAX_EXAMPLES = 3
 MIN_CLOSING_TAGS = 5
-"""Minimum number of closing HTML tags in a text that counts as markup."""
+"""Minimum number of closing HTML tags in a text that is reported as markup."""
 MAX_IDENTICAL_LENGTH = 40
 """Maximum length in characters of a text that may legitimately equal its translation."""
 

@@ -234,7 +234,7 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
 
 
 def _judged_documents_differ(before: Snapshot, after: Snapshot) -> bool:
-    """Whether either version of a snapshot judges a document that the other version lacks."""
+    """Whether a document judged in one version of a snapshot is missing from the other version."""
     return any(
         not judges.qrels.join(other.documents, on="doc_id", how="anti").head(1).collect().is_empty()
         for judges, other in ((before, after), (after, before))

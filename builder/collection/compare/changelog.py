@@ -81,12 +81,11 @@ def _describe_text_mismatches(difference: JudgementDifference) -> str:
     found = (
         "are attached to a different query text in the new version"
         if difference.released
-        else "are missing from the new version, which judges their documents for other queries "
+        else "are missing from the new version, which judges the same documents for other queries "
         f"(cause: {difference.other_text_cause})"
     )
     return (
         f"{difference.other_text:,} of {difference.compared:,} comparable judgements of the old "
         f"version ({share:.0%}) {found}; {difference.judged - difference.compared:,} others cannot "
-        "be compared, because their query has no text or their document is not judged in both "
-        "versions"
+        "be compared, because the query has no text or the document is not judged in both versions"
     )

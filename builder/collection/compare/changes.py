@@ -59,7 +59,7 @@ SAMPLE_KEYS = frozenset(
     f"documents.{key}"
     for key in ("sample_share", "sample_seed", "duplicates", "near_duplicates", "near_threshold")
 )
-"""Parameters that cannot remove documents shown in result lists unless duplicates are dropped."""
+"""Parameters that can remove documents shown in result lists only if duplicates are dropped."""
 
 
 def find_definition_changes(
@@ -110,8 +110,8 @@ def find_grading_changes(
     Args:
         manifests: Manifests of the old and the new version.
         snapshot: Name of a snapshot that both versions contain.
-        documents_differ: For each snapshot that both versions contain, whether either version lacks
-            documents that the other version judges.
+        documents_differ: For each snapshot that both versions contain, whether documents judged in
+            one version are missing from the other.
     """
     if snapshot_parameters(manifests[1], snapshot).get("qrels.policy") != "target_shares":
         return find_definition_changes(manifests, snapshot, EVIDENCE, GRADING)
@@ -135,7 +135,7 @@ def definition_parts_affecting_judged_pairs(documents_differ: bool) -> tuple[Def
     """Return the parts of a definition that can change the set of judged pairs.
 
     Args:
-        documents_differ: Whether either version lacks documents that the other version judges.
+        documents_differ: Whether documents judged in one version are missing from the other.
     """
     return (EVIDENCE, DOCUMENTS, GRADING) if documents_differ else (EVIDENCE, GRADING)
 
@@ -183,9 +183,9 @@ def _snapshot_inputs(
     ]
 
 
-def _sorted_file_hashes(files: Mapping[str, Any], kind: str) -> list[str]:
+def _sorted_file_hashes(hashes_by_kind: Mapping[str, Any], kind: str) -> list[str]:
     """Return the sorted hashes of all files of one kind, such as `log`, without file names."""
-    return sorted(files.get(kind, {}).values())
+    return sorted(hashes_by_kind.get(kind, {}).values())
 
 
 def _variant_sets_hash(manifest: Manifest, snapshot: str) -> Any:

@@ -41,8 +41,8 @@ def diff_values(old: Any, new: Any, dotted_key: str = "") -> list[str]:
 def diff_definitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return one line per changed key of the definitions in two manifests.
 
-    Overrides of snapshots and hashes of list files are taken from the stage records, because the
-    definitions in older manifests lack them.
+    Overrides of snapshots and hashes of list files are taken from the stage records, because they
+    are missing from the definitions in older manifests.
     """
     before, after = (_recorded_definition(manifest) for manifest in (old, new))
     return diff_values(before, after)
@@ -74,7 +74,8 @@ def _recorded_overrides(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
 def diff_code_versions(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Return one line per stage or library whose version differs, such as `stage clicks: 4 -> 5`.
 
-    Stages recorded in only one version are omitted, because they depend on the number of snapshots.
+    Stages recorded in only one version are omitted, because the number of snapshots determines
+    which stages run.
 
     Args:
         old: Result of `code_versions` for the old version.

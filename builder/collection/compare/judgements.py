@@ -31,17 +31,20 @@ class JudgementAffectingChanges:
 
     @property
     def cause_of_click_count_changes(self) -> str:
-        """Cause of changed click counts and scores: `parameters`, `inputs`, `code` or `unknown`."""
+        """Why click counts and scores changed: `parameters`, `inputs`, `code` or `unknown`."""
         return "parameters" if self.evidence else self.non_parameter_cause
 
     @property
     def cause_of_judged_pair_changes(self) -> str:
-        """Cause of a changed set of judged pairs; also takes grading parameters into account."""
+        """Why the set of judged pairs changed: `parameters`, `inputs`, `code` or `unknown`.
+
+        The cause is `parameters` also if only grading parameters changed.
+        """
         return "parameters" if self.thresholds else self.cause_of_click_count_changes
 
     @property
     def non_parameter_cause(self) -> str:
-        """Cause of changes if no parameter changed: `inputs`, `code` or `unknown`."""
+        """Why judgements changed although no parameter did: `inputs`, `code` or `unknown`."""
         if self.inputs:
             return "inputs"
         return "code" if self.code else "unknown"
@@ -123,7 +126,7 @@ def count_grade_changes(
 def count_text_mismatches(
     old: tuple[pl.LazyFrame, pl.LazyFrame], new: tuple[pl.LazyFrame, pl.LazyFrame]
 ) -> tuple[int, int]:
-    """Count old judgements of documents that the new version judges, but for other query texts.
+    """Count the judgements whose document the new version judges only for other query texts.
 
     Query ids must be derived from the query texts, so that equal ids mean equal texts.
 

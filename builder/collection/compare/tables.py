@@ -1,8 +1,8 @@
 """Compares the rows of two versions of a table.
 
 Rows are matched by the primary key of the schema and compared by a hash of the other columns, so
-that only keys and hashes are kept in memory. Of rows with the same key, the first is matched to the
-first, the second to the second, and so on.
+that only keys and hashes are kept in memory. Rows with the same key are matched in the order in
+which they occur.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def compare_tables(
     path: str,
     old: Table,
     new: Table,
-    values: dict[str, pl.Expr] | None,
+    value_exprs: dict[str, pl.Expr] | None,
     release_ids: tuple[ReleaseIdFrame, ReleaseIdFrame] = (None, None),
 ) -> TableDifference:
     """Compare two versions of a table and count the rows that differ.
@@ -71,7 +71,7 @@ def compare_tables(
         path: Path of the table in the version folder, copied to the result.
         old: Table of the old version; a table without files is empty.
         new: Table of the new version.
-        values: Expressions to compare, such as those of `RELEASE_COLUMNS`; None compares all
+        value_exprs: Expressions to compare, such as those of `RELEASE_COLUMNS`; None compares all
             columns.
         release_ids: `schemas.ReleaseIds` tables of the old and new version. If a version has such a
             table, its ids are replaced by keys before rows are matched.
@@ -81,16 +81,16 @@ def compare_tables(
     """
     schema = old.schema
     keys = list(schema.sort_columns() if not schema.primary_key() else schema.primary_key())
-    columns = {} if values else _column_differences(old, new)
+    columns = {} if value_exprs else _column_differences(old, new)
     if not columns.keys().isdisjoint(keys):
         lines = "; ".join(line for name, line in columns.items() if name in keys)
         raise FormatError(
             f"expected the same key columns in both versions, found {lines}; if `longeval "
-            "validate` finds no error in them, rebuild the old version to compare it",
+            "validate` finds no error in either version, rebuild the old version to compare it",
             path,
         )
     names = [name for name in schema.columns() if name not in (*keys, *columns)]
-    compared = values or {name: pl.col(name) for name in names}
+    compared = value_exprs or {name: pl.col(name) for name in names}
     sides = [
         _hash_rows(*side, keys, compared).with_columns(occurrence=pl.int_range(pl.len()).over(keys))
         for side in zip((old, new), release_ids, strict=True)
@@ -138,13 +138,13 @@ def _column_differences(old: Table, new: Table) -> dict[str, str]:
 
 
 def _hash_rows(
-    table: Table, release_ids: ReleaseIdFrame, keys: list[str], values: dict[str, pl.Expr]
+    table: Table, release_ids: ReleaseIdFrame, keys: list[str], value_exprs: dict[str, pl.Expr]
 ) -> pl.LazyFrame:
     """Return the key columns of a table, and a column `row` with a hash of the compared values."""
     if not table.paths:
         empty = pl.DataFrame(schema=table.schema.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))
-    columns = [value.alias(name) for name, value in values.items()]
+    columns = [value.alias(name) for name, value in value_exprs.items()]
     row = pl.struct(columns).hash() if columns else pl.lit(1, dtype=pl.UInt64)
     rows = table.scan().select(*keys, row=row)
     if release_ids is None:

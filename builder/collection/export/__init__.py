@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.collection.export import huggingface, longeval_2023, longeval_sci, longeval_web, markup
-from builder.collection.export.omitted import OmittedRows, count_omitted_rows
+from builder.collection.export.omitted import OmittedRowCounts, count_omitted_rows
 from builder.collection.export.source import SnapshotTables
 from builder.collection.export.trec import write_trec
 from builder.collection.files import checksum_lines, find_changed_files
@@ -107,7 +107,7 @@ def export(
         )
     chosen = _select_languages(opened, layout, languages)
     partial = target.with_name(target.name + PARTIAL)
-    _check_unchanged(opened)
+    _check_table_files_unchanged(opened)
     meter = progress or NoProgress()
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
@@ -124,8 +124,8 @@ def export(
     return target
 
 
-def _check_unchanged(collection: Collection) -> None:
-    """Check that the files of all exported tables are those that the manifest lists.
+def _check_table_files_unchanged(collection: Collection) -> None:
+    """Raise an error if a file of an exported table differs from the manifest.
 
     Raises:
         FormatError: A file is missing, was changed, or is not listed in the manifest.
@@ -146,9 +146,9 @@ def _check_unchanged(collection: Collection) -> None:
             )
 
 
-def read_omitted_rows(folder: Path) -> OmittedRows:
+def read_omitted_row_counts(folder: Path) -> OmittedRowCounts:
     """Return the counts of omitted queries and documents that an export recorded."""
-    omitted: OmittedRows = json.loads((folder / METADATA).read_text("utf-8"))["omitted"]
+    omitted: OmittedRowCounts = json.loads((folder / METADATA).read_text("utf-8"))["omitted"]
     return omitted
 
 
@@ -172,7 +172,7 @@ def _write_metadata(
     collection: Collection,
     layout: str,
     languages: Mapping[str, str],
-    omitted: OmittedRows,
+    omitted: OmittedRowCounts,
     folder: Path,
 ) -> None:
     description = {

@@ -217,11 +217,11 @@ def write_queries(path: Path, queries: pl.DataFrame, id_column: str = "query_id"
         queries: Frame with an id column and the column `text`.
         id_column: Name of the id column.
     """
-    write_lines(path, queries.select(query_line(id_column)).to_series())
+    write_lines(path, queries.select(query_line_expr(id_column)).to_series())
 
 
-def query_line(id_column: str = "query_id") -> pl.Expr:
-    """Return an expression for the line of a query, `id<TAB>text`, with spaces in its text only."""
+def query_line_expr(id_column: str = "query_id") -> pl.Expr:
+    """Return an expression for the line `id<TAB>text` of a query, with whitespace collapsed."""
     return pl.concat_str(
         pl.col(id_column), collapse_whitespace_expr(pl.col("text")), separator="\t"
     )
@@ -248,10 +248,10 @@ def write_trec_topics(path: Path, queries: pl.DataFrame, id_column: str) -> None
     Both tools expect four fields without end tags; Anserini also requires query ids that fit in a
     Java int, and a colon before the title. See `write_queries` for the arguments.
     """
-    write_lines(path, queries.select(trec_topic(id_column)).to_series())
+    write_lines(path, queries.select(trec_topic_expr(id_column)).to_series())
 
 
-def trec_topic(id_column: str) -> pl.Expr:
+def trec_topic_expr(id_column: str) -> pl.Expr:
     """Return an expression for a topic in TREC ad hoc format; see `write_trec_topics`."""
     fields = "<num> Number: {}\n<title> Topic: {}\n<desc> Description:\n\n<narr> Narrative:\n"
     text = escape_markup_expr(collapse_whitespace_expr(pl.col("text")))
@@ -265,10 +265,10 @@ def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
         path: Output file.
         qrels: Frame with columns `query_id`, `doc_id`, `grade`.
     """
-    write_lines(path, qrels.select(qrel_line()).to_series())
+    write_lines(path, qrels.select(qrel_line_expr()).to_series())
 
 
-def qrel_line() -> pl.Expr:
+def qrel_line_expr() -> pl.Expr:
     """Return an expression for the line of a judgement, `query_id 0 doc_id grade`."""
     return pl.format("{} 0 {} {}", "query_id", "doc_id", "grade")
 

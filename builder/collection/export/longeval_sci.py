@@ -64,7 +64,7 @@ def export_longeval_sci(
 
 
 def select_language(languages: Mapping[str, str]) -> dict[str, str]:
-    """Return the language that the layout represents: English or, without it, the first one."""
+    """Return the language to export and its column suffix: English if available, else the first."""
     language = ENGLISH if ENGLISH in languages else next(iter(languages))
     return {language: languages[language]}
 

@@ -1,4 +1,4 @@
-"""Counts the queries and documents that an export omits because they have no text in its language.
+"""Counts the queries and documents that an export omits because they have no text in a language.
 
 Only imported releases have such queries and documents.
 """
@@ -14,13 +14,13 @@ from builder.io.tables import Table
 from builder.reporting.numbers import pluralize
 from builder.text.names import SOURCE_SUFFIX
 
-OmittedRows = dict[str, dict[str, dict[str, int]]]
+OmittedRowCounts = dict[str, dict[str, dict[str, int]]]
 """Number of omitted rows by snapshot, language and table; without zeros."""
 TABLES = {"queries": "query", "documents": "document"}
 """Tables with texts, and the noun for one of their rows."""
 
 
-def count_omitted_rows(collection: Collection, languages: Mapping[str, str]) -> OmittedRows:
+def count_omitted_rows(collection: Collection, languages: Mapping[str, str]) -> OmittedRowCounts:
     """Count the queries and documents of each snapshot that have no text in a language.
 
     Args:
@@ -30,7 +30,7 @@ def count_omitted_rows(collection: Collection, languages: Mapping[str, str]) -> 
     Raises:
         DataError: A snapshot has queries or documents, but none in these languages.
     """
-    omitted: OmittedRows = {}
+    omitted: OmittedRowCounts = {}
     for name in collection.snapshots:
         for kind, noun in TABLES.items():
             table: Table = getattr(SnapshotTables(collection, name), kind)
@@ -47,8 +47,8 @@ def count_omitted_rows(collection: Collection, languages: Mapping[str, str]) -> 
     return omitted
 
 
-def describe_omitted_rows(omitted: OmittedRows) -> list[str]:
-    """Return one line per snapshot and language from which queries or documents are omitted."""
+def describe_omitted_rows(omitted: OmittedRowCounts) -> list[str]:
+    """Return one line per snapshot and language for which queries or documents are omitted."""
     return [
         f"omitted from {snapshot} (no text in {language}): "
         + ", ".join(

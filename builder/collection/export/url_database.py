@@ -1,8 +1,8 @@
 """Writes the SQLite database with the URLs of an export in layout `longeval-web`.
 
-The database has one row per document: number, URL, fetch times and snapshots. A URL occurs once, as
-in the releases. In an imported release, the same URL may have another document id in each snapshot:
-then only the document of the first snapshot keeps it, and the URL of the others is NULL.
+The database has one row per document: number, URL, fetch times and snapshots. URLs are unique, as
+in the releases. In an imported release, the same URL may have a different document id in each
+snapshot; then the document of the first snapshot keeps the URL, and the other URLs are NULL.
 """
 
 import json
@@ -30,7 +30,7 @@ _SCHEMA = {"doc_id": pl.String, "url": pl.String, "snapshot": pl.String, "fetche
 def write_url_database(
     snapshots: Sequence[SnapshotTables], numbers: pl.DataFrame, path: Path
 ) -> None:
-    """Write the database.
+    """Write the URL database of an export.
 
     Args:
         snapshots: Snapshots in chronological order.
@@ -51,7 +51,7 @@ def write_url_database(
 
 
 def describe_omitted_urls(export: Path) -> list[str]:
-    """Return a line with the number of documents without a URL in an export; none if all have one.
+    """Return a line with the number of documents whose URL was omitted; no line if none was.
 
     Args:
         export: Folder of the export.
@@ -64,8 +64,8 @@ def describe_omitted_urls(export: Path) -> list[str]:
     if not count:
         return []
     message = (
-        f"omitted URLs (another document has the same URL): {count:,}, such as that of document "
-        f"{first}; they are NULL in {URL_DATABASE.as_posix()}"
+        f"omitted URLs (another document has the same URL): {count:,}, for example that of "
+        f"document {first}; these URLs are NULL in {URL_DATABASE.as_posix()}"
     )
     return [message]
 

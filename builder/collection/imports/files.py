@@ -1,4 +1,4 @@
-"""Holds the files of a released snapshot, and reads its month from file names and metadata."""
+"""Defines `SnapshotFiles`, and reads months and splits from file names and metadata."""
 
 import os
 import re
@@ -19,14 +19,14 @@ COMPRESSION_SUFFIX = r"(?:\.(?:gz|zst|xz|bz2|lz4|zip))?"
 LANGUAGE_FOLDERS = {"french": "fr", "english": "en"}
 NON_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
 TEST_WORDS, TRAIN_WORDS = {"test", "tests", "testing"}, {"train", "training"}
-"""Words that a file or folder with queries of a split has in its name."""
+"""Words in the name of a query file or folder that identify the split."""
 BACKUP_COPY = re.compile(
     r"(?:\.(?:bak|old|orig|tmp|part|partial|crdownload|download)(?:\.(?:gz|zst))?|~"
     r"|(?: \(\d+\)| - (?:copy|copie|kopie)(?: \(\d+\))?)(?:\.\w+)*)$",
     re.IGNORECASE,
 )
-"""Pattern of the end of the name of a backup copy or an incomplete download."""
-BACKUP_COPY_IS_NOT_READ = "backup copies or incomplete downloads, by their names"
+"""Pattern that matches the end of the name of a backup copy or incomplete download."""
+BACKUP_COPY_IS_NOT_READ = "backup copies or incomplete downloads, judging by the file names"
 TREC_IS_READ = "the TREC files of the snapshot are read instead"
 
 
@@ -136,13 +136,14 @@ def words_in_name(name: str) -> set[str]:
     return {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
 
 
-def split_from_names(names: Sequence[str]) -> str:
-    """Return the split that the last name with a split in it names; default: train.
+def infer_split_from_path(path_parts: Sequence[str]) -> str:
+    """Return `test` or `train`, whichever occurs as a word in the innermost name; default: `train`.
 
     Args:
-        names: Names of folders and files, from the outermost to the innermost.
+        path_parts: Names of folders and files, from the outermost to the innermost. Names without
+            such a word are ignored.
     """
-    words = (words_in_name(name) for name in reversed(names))
+    words = (words_in_name(name) for name in reversed(path_parts))
     named = next((found for found in words if found & (TEST_WORDS | TRAIN_WORDS)), set())
     return "test" if named & TEST_WORDS else "train"
 
@@ -156,7 +157,7 @@ def relative_path(path: Path, root: Path) -> str:
 
 
 def read_metadata_value(metadata_file: Path, key: str) -> object:
-    """Return the value of a key in a JSON file; None if the file is unreadable or lacks the key."""
+    """Return the value of a key in a JSON file; None if the file or the key is missing."""
     try:
         values = orjson.loads(metadata_file.read_bytes())
         return values.get(key)

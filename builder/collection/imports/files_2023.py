@@ -56,7 +56,7 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
     }
     for path in files:
         if path.parent.name == JUDGEMENTS:
-            snapshot_of_file = snapshots.get(_month_of_judgements(path, months_by_label))
+            snapshot_of_file = snapshots.get(_qrels_file_month(path, months_by_label))
             if snapshot_of_file is not None:
                 snapshot_of_file.qrels.append(path)
     for snapshot in snapshots.values():
@@ -98,15 +98,15 @@ def _snapshot_month(language_folder: Path) -> str:
     return name
 
 
-def _month_of_judgements(path: Path, months_by_label: Mapping[str, str]) -> str:
-    """Return the month of a file of judgements whose name is that of a folder, or has a month.
+def _qrels_file_month(path: Path, months_by_label: Mapping[str, str]) -> str:
+    """Return the month of a qrels file named after a snapshot folder or after a month.
 
     Args:
         path: Path of the file in the folder `JUDGEMENTS`.
         months_by_label: Month of each snapshot, by the name of its folder in lower case.
 
     Returns:
-        Empty string if the name contains neither.
+        Empty string if the file name contains neither.
 
     Raises:
         UsageError: The name contains several different dates.
@@ -145,9 +145,10 @@ def _is_in_json_folder(path: Path, root: Path) -> bool:
 
 
 def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
-    """Drop query and qrels files that only combine other files, if there is a file per split.
+    """Drop query and qrels files that only repeat the lines of split files, such as `train.tsv`.
 
-    The files of a split come first, so that their queries keep their split if a file repeats them.
+    Does nothing without split files. Query files are sorted with split files first, so that a query
+    that also occurs in another file keeps its split.
     """
     if {split for _, _, split in snapshot.queries} & {"train", "heldout"}:
         ordered = sorted(snapshot.queries, key=lambda query: query[2] == "test")
@@ -162,10 +163,10 @@ def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
 
 
 def _exclude_combined_files(has_split: Mapping[Path, bool], root: Path) -> list[Path]:
-    """Return files, the files of a split first, without those whose lines are all in other files.
+    """Return the files, split files first, except those whose lines all occur in other files.
 
     Args:
-        has_split: Whether each file contains a split, such as `train`; these files are kept.
+        has_split: Whether each file is a split file, such as `train.tsv`; split files are kept.
         root: Folder of the release.
     """
     lines = {path: _read_distinct_lines(path, root) for path in has_split}
@@ -178,7 +179,7 @@ def _exclude_combined_files(has_split: Mapping[Path, bool], root: Path) -> list[
 
 
 def _read_distinct_lines(path: Path, root: Path) -> set[bytes | str | None]:
-    """Return the lines of a file that are not empty, and the fault of a damaged file."""
+    """Return the distinct non-empty lines of a file and, if it is damaged, the reject reason."""
     lines: set[bytes | str | None] = set()
     for block in read_line_blocks(Source(path, relative_path(path, root)), MAX_LINE_BYTES):
         lines.update(block.lines, [block.fault or b""])

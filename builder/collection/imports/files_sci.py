@@ -13,10 +13,10 @@ from pathlib import Path
 from builder.collection.imports.files import (
     NON_DOCUMENT,
     SnapshotFiles,
+    infer_split_from_path,
     parse_month,
     read_and_check_month,
     relative_path,
-    split_from_names,
     unknown_month_error,
 )
 
@@ -71,8 +71,8 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
             continue
         snapshot = snapshots.setdefault(name, SnapshotFiles(name))
         if kind == "queries":
-            names = (root.resolve().name, *Path(relative_path(path, root)).parts)
-            split = split_from_names(names)
+            path_parts = (root.resolve().name, *Path(relative_path(path, root)).parts)
+            split = infer_split_from_path(path_parts)
             snapshot.queries.append((path, QUERY_LANGUAGE, split))
         elif kind == "qrels":
             snapshot.qrels.append(path)
@@ -108,7 +108,7 @@ def _file_kind(path: Path, root: Path) -> str | None:
 
 
 def _documents_folder(path: Path, root: Path) -> Path | None:
-    """Return the innermost folder `documents` of a file in a release; None if there is none."""
+    """Return the innermost folder named `documents` above a file; None if there is none."""
     depth = len(Path(relative_path(path, root)).parts)
     folders = (path.parent, *path.parents[1 : depth - 1])
     return next((folder for folder in folders if folder.name == DOCUMENTS), None)

@@ -17,15 +17,15 @@ from builder.collection.imports.files import (
     NON_DOCUMENT,
     TREC_IS_READ,
     SnapshotFiles,
+    infer_split_from_path,
     read_and_check_month,
     relative_path,
-    split_from_names,
 )
 
 EXPECTED_FILES = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
 URL_DATABASE = "collection_db.db"
 QUERY_TEXT_FILES = ("queries_db.db", "queries.txt")
-"""Names of files with the query texts of all snapshots; the first count if they differ."""
+"""Names of files with the query texts of all snapshots, in order of precedence."""
 SNAPSHOT_LABEL = r"[\w.-]+?"
 """Label of a snapshot in file names: its month, or a name whose month is in the metadata."""
 QUERY_FILE = re.compile(rf"({SNAPSHOT_LABEL})_queries\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE)
@@ -54,7 +54,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         parts = Path(relative_path(path, root)).parts
         query_file = QUERY_FILE.fullmatch(path.name)
         if query_file and (month := months_by_label.get(query_file[1])):
-            split = split_from_names((root.resolve().name, *parts[:-1]))
+            split = infer_split_from_path((root.resolve().name, *parts[:-1]))
             snapshot = snapshots.setdefault(month, SnapshotFiles(month))
             snapshot.queries.append((path, _language_from_folder_names(parts), split))
         elif match := QRELS_FILE.fullmatch(path.name):

@@ -24,7 +24,7 @@ from schemas import DOC_ID_PATTERN, QUERY_ID_PATTERN, ReleaseIds
 
 UPDATE_TIME_COLUMN = "last_updated_at"
 MIN_MILLISECONDS = 10**11
-"""Least update time that is a number of milliseconds: in seconds, it would be in the year 5138."""
+"""Update times of at least this number are in milliseconds; in seconds, it is the year 5138."""
 
 
 class KeyAssigner:
@@ -91,7 +91,7 @@ def read_url_database(path: Path, snapshot: str) -> Iterator[tuple[str, str, int
     times = (
         f"{UPDATE_TIME_COLUMN}, date" if {UPDATE_TIME_COLUMN, "date"} <= columns else "NULL, NULL"
     )
-    sql = f"SELECT id, url, {times} FROM mapping ORDER BY id"  # noqa: S608 - constants of ours
+    sql = f"SELECT id, url, {times} FROM mapping ORDER BY id"  # noqa: S608 - built from constants
     for number, url, times_json, snapshots_json in _query_sqlite(
         path, sql, "mapping(id, url, ...)"
     ):
@@ -116,7 +116,7 @@ def _parse_update_time(times_json: object, snapshots_json: object, snapshot: str
 
 
 def _parse_time(text: str) -> int:
-    """Return an ISO 8601 time, or a number of seconds or milliseconds, in Unix seconds.
+    """Convert an ISO 8601 time, or a number of seconds or milliseconds, to Unix seconds.
 
     Raises:
         ValueError: The text is not a time.
@@ -145,8 +145,8 @@ def _query_sqlite(path: Path, sql: str, expected_table: str) -> Iterator[tuple[o
     log = path.with_name(f"{path.name}-wal")
     if log.is_file() and log.stat().st_size:
         raise FormatError(
-            f"rows of this database are still in its write-ahead log {log.name}; add them with "
-            f"\"sqlite3 {path.name} 'PRAGMA wal_checkpoint(TRUNCATE)'\" and import again",
+            f"rows of this database are still in its write-ahead log {log.name}; add these rows "
+            f"with \"sqlite3 {path.name} 'PRAGMA wal_checkpoint(TRUNCATE)'\" and import again",
             path,
         )
     try:

@@ -1,7 +1,7 @@
 """Converts the queries and qrels of a released snapshot to tables of a collection.
 
-Two ids whose texts are equal, apart from case, accents and punctuation, remain two queries, as in
-official scores; they have the same `text_key` (see `schemas.ReleaseIds`).
+Ids whose texts differ only in case, accents and punctuation remain separate queries, as in official
+scores, but have the same `text_key` (see `schemas.ReleaseIds`).
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def _read_all_qrels(snapshot: SnapshotFiles, root: Path, log: ImportLog) -> pl.D
 def assign_query_keys(
     queries: pl.DataFrame, id_scope: str, log: ImportLog
 ) -> tuple[pl.DataFrame, KeyAssigner]:
-    """Reject queries whose id occurred before, and assign a key to each remaining query.
+    """Reject queries with a repeated id, and assign a key to each remaining query.
 
     If several ids have the same text, the smallest id gets the key of the text, so that the choice
     does not depend on the snapshot.
@@ -99,7 +99,7 @@ def reject_queries(queries: pl.DataFrame, reason: str, log: ImportLog) -> None:
 
 
 def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]:
-    """Return the text key of each query id; if an id has several texts, its first text counts."""
+    """Return the text key of each query id; if an id has several texts, the first is used."""
     first = queries.unique("query_id", keep="first", maintain_order=True)
     keys = query_text_keys(first["text"].to_list())
     return {

@@ -71,7 +71,7 @@ def find_snapshots(
     for snapshot in snapshots:
         _drop_duplicate_links(snapshot)
         if snapshot.number is None:
-            snapshot.number = _number_in_paths(snapshot, release.root)
+            snapshot.number = _parse_snapshot_number(snapshot, release.root)
     _keep_source_language_queries(snapshots)
     return snapshots
 
@@ -133,8 +133,8 @@ def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
         return False
 
 
-def _number_in_paths(snapshot: SnapshotFiles, root: Path) -> int | None:
-    """Return N if the release calls a snapshot `snapshot-N`; None if its paths disagree."""
+def _parse_snapshot_number(snapshot: SnapshotFiles, root: Path) -> int | None:
+    """Return N if the paths of a snapshot contain `snapshot-N`; None for no or several numbers."""
     paths = (relative_path(path, root) for path in snapshot.paths)
     numbers = {int(number) for path in paths for number in re.findall(NUMBERED_SNAPSHOT, path)}
     return numbers.pop() if len(numbers) == 1 else None

@@ -1,6 +1,7 @@
-"""Recognizes files of a release that `longeval export` wrote, at any folder depth.
+"""Detects files of a release that were written by `longeval export`, at any folder depth.
 
-The nearest `longeval-export.json` in the folders above a file describes the export it belongs to.
+The nearest `longeval-export.json` in the folders above a file describes the export that contains
+the file.
 """
 
 from pathlib import Path
@@ -12,16 +13,16 @@ from builder.collection.imports.files import read_metadata_value
 
 def is_exported(path: Path) -> bool:
     """Whether a file belongs to an export of this package."""
-    return _read_markup(path) is not None
+    return _read_markup_entry(path) is not None
 
 
 def has_escaped_markup(path: Path) -> bool:
-    """Whether a file belongs to an export of this package whose documents have escaped markup."""
-    return _read_markup(path) not in (None, NOT_ESCAPED)
+    """Whether a file belongs to an export of this package in which markup in texts is escaped."""
+    return _read_markup_entry(path) not in (None, NOT_ESCAPED)
 
 
-def _read_markup(path: Path) -> object:
-    """Return how markup is escaped in the export that a file belongs to; None if there is none."""
+def _read_markup_entry(path: Path) -> object:
+    """Return the entry `markup` of the export that contains a file; None if no export does."""
     descriptions = (folder / METADATA for folder in path.resolve().parents)
     nearest = next((file for file in descriptions if file.is_file()), None)
     return None if nearest is None else read_metadata_value(nearest, "markup")

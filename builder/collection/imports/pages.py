@@ -125,12 +125,12 @@ def _extract_title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
     return (title, text) if text else ("", title)
 
 
-def _join_texts(value: object) -> str | None:
-    """Convert the value of a JSON field to one string; None if the value has another type.
+def _join_texts(field_value: object) -> str | None:
+    """Convert the value of a JSON field to one string; None if it is not a text or list of texts.
 
     A list of strings is joined with LF; null becomes an empty string.
     """
-    if value is None or isinstance(value, str):
-        return value or ""
-    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return "\n".join(value) if is_list else None  # type: ignore[arg-type]
+    if field_value is None or isinstance(field_value, str):
+        return field_value or ""
+    is_list = isinstance(field_value, list) and all(isinstance(item, str) for item in field_value)
+    return "\n".join(field_value) if is_list else None  # type: ignore[arg-type]

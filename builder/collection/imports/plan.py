@@ -12,7 +12,7 @@ from builder.collection.imports.unread import (
     find_unread_files,
     find_unread_judgements,
 )
-from builder.collection.imports.variants import describe_qrels_variants
+from builder.collection.imports.variants import qrels_variant_warnings
 from builder.collection.imports.walk import list_release_files
 from builder.errors import UsageError
 from builder.reporting.numbers import pluralize
@@ -26,7 +26,7 @@ class ImportPlan:
         root: Folder of the release.
         version: Version folder to publish.
         snapshots: Files of each snapshot, in chronological order.
-        unread_files: Files that would not be read, by file or folder.
+        unread_files: Reason and number of files that would not be read, by path of file or folder.
         external_links: Links that are broken or point outside the release; never followed.
         missing_datasets: Prior datasets listed in the metadata that do not exist.
     """
@@ -54,7 +54,7 @@ class ImportPlan:
         return [
             *self._document_warnings(),
             *self._judgement_warnings(),
-            *describe_qrels_variants(self.snapshots),
+            *qrels_variant_warnings(self.snapshots),
         ]
 
     def _document_warnings(self) -> list[str]:
@@ -64,7 +64,7 @@ class ImportPlan:
             return []
         message = (
             f"no document files are read for {', '.join(names)}, but files in document folders are "
-            f"skipped, such as {unread[0]}; if they belong there, use the file names of the layout"
+            f"skipped, such as {unread[0]}; if these are documents, rename them to match the layout"
         )
         return [message]
 
@@ -74,8 +74,8 @@ class ImportPlan:
             return []
         files = pluralize(sum(self.unread_files[name].count for name in unread), "file")
         message = (
-            f"skipped {files} in folders of judgements, such as {unread[0]}; rename files with "
-            "judgements as in the layout, or the folders of their snapshots"
+            f"skipped {files} in qrels folders, such as {unread[0]}; if these are judgements, "
+            "rename the files, or the folders of the snapshots, to match the layout"
         )
         return [message]
 
@@ -93,7 +93,7 @@ def plan_import(
 
     Raises:
         UsageError: The version exists, or the release is not a folder, has a different layout or
-            lacks the qrels variant.
+            does not have the qrels variant.
     """
     root = Path(release)
     check_version_is_new(version)

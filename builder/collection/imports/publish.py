@@ -1,4 +1,4 @@
-"""Publishes imported snapshots as a version, with id maps, changes, drift report and card."""
+"""Completes a version of imported snapshots with id maps, changes, drift report and card."""
 
 import shutil
 from datetime import date, timedelta
@@ -25,7 +25,7 @@ from schemas import RELEASED, TABLES, Topics
 MAIN = ("documents", "queries", "qrels")
 
 
-def publish_release(
+def complete_release_version(
     folder: Path,
     name: str,
     version: str,
@@ -36,7 +36,7 @@ def publish_release(
     limits: ResourceLimits,
     progress: Progress,
 ) -> None:
-    """Add id maps, changes, drift report, card and manifest to a folder of imported snapshots."""
+    """Add id maps, changes, drift report, card and manifest to a version of imported snapshots."""
     names = [snapshot.name for snapshot in snapshots]
     _write_comparisons(folder, names, limits, progress)
     write_frame(pl.DataFrame(schema=Topics.dtypes()), folder / "topics.parquet", Topics)

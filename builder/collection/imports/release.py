@@ -10,8 +10,8 @@ from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.layouts import LAYOUTS, detect_source_language
 from builder.collection.imports.origin import Release
 from builder.collection.imports.plan import ImportPlan, check_version_is_new, plan_import
-from builder.collection.imports.publish import publish_release
-from builder.collection.imports.shared import read_shared_queries, reject_contradicting_urls
+from builder.collection.imports.publish import complete_release_version
+from builder.collection.imports.shared import log_contradicting_urls, read_shared_queries
 from builder.collection.imports.snapshot import (
     map_stable_query_ids,
     read_snapshot_queries,
@@ -100,7 +100,7 @@ def import_release(
                 if not allow_empty:
                     _check_tables_not_empty(release_info, snapshots, rows, ledgers)
                 description = (name or layout, version, layout)
-                publish_release(
+                complete_release_version(
                     partial,
                     *description,
                     snapshots,
@@ -131,7 +131,7 @@ def _write_snapshots(
     """
     shared_log = ImportLog()
     texts = read_shared_queries(snapshots[0].query_texts, release.root, shared_log)
-    reject_contradicting_urls(snapshots[0].url_databases, release.root, shared_log)
+    log_contradicting_urls(snapshots[0].url_databases, release.root, shared_log)
     snapshot_queries = [read_snapshot_queries(release, snapshot, texts) for snapshot in snapshots]
     snapshot_queries[0].log.add_faults(shared_log)
     stable_query_keys = map_stable_query_ids(release, snapshot_queries, texts)

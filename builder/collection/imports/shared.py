@@ -1,7 +1,7 @@
-"""Reads the files that a release has once for all snapshots: query texts and URLs.
+"""Reads the query texts and URLs that a release stores once for all snapshots.
 
-Input: databases and text files, of which each folder of a release may have its own. Output: one
-text per query id and language. Ids to which two files give different values are rejected.
+Input: databases and text files, possibly several, such as one in each folder. Output: one text per
+query id and language. Ids with different values in two files are rejected.
 """
 
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ def read_shared_queries(
 ) -> dict[str, pl.DataFrame]:
     """Read the queries that a release lists once for all snapshots; each id is unique.
 
-    A query that several files list is not a fault, unless its texts differ: then the first file
-    counts, and the query of the other file is rejected.
+    A query may be listed in several files. If the texts differ, that of the first file is used, and
+    the queries with other texts are rejected.
 
     Args:
         files: Path and language of each SQLite database or text file (see `SnapshotFiles`).
@@ -37,13 +37,13 @@ def read_shared_queries(
         FormatError: A database cannot be read.
     """
     queries = {
-        language: [_read_file(path, root, log) for path, own in files if own == language]
+        language: [_read_query_file(path, root, log) for path, own in files if own == language]
         for language in (FRENCH, ENGLISH)
     }
-    return {language: _combine_files(frames, log) for language, frames in queries.items()}
+    return {language: _combine_queries(frames, log) for language, frames in queries.items()}
 
 
-def _read_file(path: Path, root: Path, log: ImportLog) -> pl.DataFrame:
+def _read_query_file(path: Path, root: Path, log: ImportLog) -> pl.DataFrame:
     name = relative_path(path, root)
     if path.suffix != ".db":
         return reject_repeated_queries(read_queries(path, name, "train", log), log)
@@ -54,7 +54,8 @@ def _read_file(path: Path, root: Path, log: ImportLog) -> pl.DataFrame:
     return queries.filter(pl.col("text") != "")
 
 
-def _combine_files(frames: Sequence[pl.DataFrame], log: ImportLog) -> pl.DataFrame:
+def _combine_queries(frames: Sequence[pl.DataFrame], log: ImportLog) -> pl.DataFrame:
+    """Concatenate queries, keep the first of each id, and reject those with another text."""
     queries = pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
     text = pl.col("text").str.replace_all(r"\s+", " ")
     contradicting = queries.filter(text != text.first().over("query_id"))
@@ -62,11 +63,11 @@ def _combine_files(frames: Sequence[pl.DataFrame], log: ImportLog) -> pl.DataFra
     return queries.filter(pl.col("query_id").is_first_distinct())
 
 
-def reject_contradicting_urls(databases: Sequence[Path], root: Path, log: ImportLog) -> None:
-    """Reject the URLs of documents that have another URL in an earlier database.
+def log_contradicting_urls(databases: Sequence[Path], root: Path, log: ImportLog) -> None:
+    """Log URLs as rejected if an earlier database has a different URL for the same document.
 
     Args:
-        databases: SQLite databases of the release, in the order in which they count.
+        databases: SQLite databases of the release, in order of precedence.
         root: Folder of the release.
         log: Log to which rejects are added.
 

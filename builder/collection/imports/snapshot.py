@@ -56,14 +56,15 @@ def read_snapshot_queries(
     """Read the queries of a snapshot and assign a key to each.
 
     The English queries of a French release are translations: those without a French query are
-    rejected. Queries of an English release that lie in no language folder count as French files.
+    rejected. In an English release, query files outside any language folder are treated as French
+    files, and read only if there are no English queries.
 
     Args:
         release: Release that contains the snapshot.
         snapshot: Files of the snapshot.
         shared_queries: Queries that the release lists once for all snapshots, by language; see
             `read_shared_queries`. If the snapshot has no query files in a language, it gets the
-            shared queries that its qrels or its French queries refer to.
+            shared queries whose ids occur in its qrels or its French queries.
     """
     log, id_scope = ImportLog(), release.id_scope(snapshot.name)
     source, translations = release.source_language, {}
@@ -87,13 +88,13 @@ def _read_queries(
     snapshot: SnapshotFiles,
     language: str,
     shared_queries: Mapping[str, pl.DataFrame],
-    ids: pl.Series,
+    shared_ids: pl.Series,
     log: ImportLog,
 ) -> pl.DataFrame:
-    """Read the query files of a snapshot in a language; if it has none, select shared queries."""
+    """Read the query files of a snapshot in a language; without such files, use shared queries."""
     if any(own == language for _, own, _ in snapshot.queries):
         return read_all_queries(snapshot, release.root, language, log)
-    listed = shared_queries[language].filter(pl.col("query_id").is_in(ids.implode()))
+    listed = shared_queries[language].filter(pl.col("query_id").is_in(shared_ids.implode()))
     log.records_read += listed.height
     return listed
 
@@ -109,7 +110,7 @@ def map_stable_query_ids(
 
     Returns:
         None if ids are not stable: the layout does not guarantee stable ids, or most ids that occur
-        in several snapshots have different texts there.
+        in several snapshots do not have the same text in all of them.
     """
     if not LAYOUTS[release.layout].has_stable_ids:
         return None

@@ -1,7 +1,7 @@
-"""Reads the documents of a TREC file, also where end tags or line breaks are missing.
+"""Reads the documents of a TREC file, even if end tags or line breaks are missing.
 
-Input: bytes of the file. Output: a document for each `<DOC>` element; elements that are damaged are
-rejected, and content outside the fields that are imported is counted as an irregularity.
+Input: bytes of the file. Output: a document for each `<DOC>` element. Damaged elements are
+rejected, and documents with content outside the imported fields are logged as irregular.
 """
 
 import re
@@ -59,7 +59,7 @@ def parse_trec_documents(
 
 
 def _split_at_documents(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Split a file after each end of a document, and before each start of one."""
+    """Yield the parts of a file, split before the start and after the end of each document."""
     remainder = b""
     for chunk in chain(chunks, (b"\n",)):
         buffer = remainder + chunk
@@ -79,10 +79,10 @@ def _split_at_documents(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield remainder
 
 
-def _is_end_of_document(before: bytes) -> bool:
+def _is_end_of_document(preceding_bytes: bytes) -> bool:
     """Whether a `</DOC>` after these bytes is alone on its line or directly after `</TEXT>`."""
-    before = before.rstrip(b" \t")
-    return not before or before.endswith((b"\n", b"</TEXT>"))
+    preceding = preceding_bytes.rstrip(b" \t")
+    return not preceding or preceding.endswith((b"\n", b"</TEXT>"))
 
 
 def _parse_trec_document(
@@ -102,7 +102,7 @@ def _parse_trec_document(
         return "document_without_id"
     if body_start < 0 or body_end < body_start:
         return "document_without_text"
-    fields, unread = _read_fields(head + record[body_end + len(b"</TEXT>") :])
+    fields, unread = _parse_fields(head + record[body_end + len(b"</TEXT>") :])
     body = _BETWEEN_TEXTS.sub(b"\n", record[body_start + len(b"<TEXT>") : body_end])
     try:
         texts = [part.decode("utf-8") for part in (fields.get(b"TITLE", b""), body)]
@@ -118,7 +118,7 @@ def _parse_trec_document(
     return ReleaseDocument(doc_id, *titled, number, url)
 
 
-def _read_fields(outside: bytes) -> tuple[dict[bytes, bytes], str]:
+def _parse_fields(outside_text: bytes) -> tuple[dict[bytes, bytes], str]:
     """Return the fields of a document outside its text, and the content that is not imported."""
     fields: dict[bytes, bytes] = {}
 
@@ -126,7 +126,7 @@ def _read_fields(outside: bytes) -> tuple[dict[bytes, bytes], str]:
         value = field[2].strip()
         return b"" if fields.setdefault(field[1], value) == value else field[0]
 
-    rest = _FIELD.sub(take_first, outside)
+    rest = _FIELD.sub(take_first, outside_text)
     is_read = not _TAG.sub(b"", rest).strip()
     unread = b"" if is_read else re.sub(rb"</?DOC>|\s+", b" ", rest).strip()
     return fields, unread.decode("utf-8", "replace")

@@ -26,7 +26,7 @@ DOCUMENT_FOLDERS = {"documents", "json", "trec"}
 """Names, in lower case, of the folders of documents in all layouts."""
 JUDGEMENT_FOLDERS = {"qrels", JUDGEMENTS}
 """Names, in lower case, of the folders of judgements in all layouts."""
-NOT_NAMED = "not named as in this layout"
+NOT_NAMED = "the file names do not match this layout"
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _unread_reason(path: Path, reasons: Mapping[Path, str]) -> str:
 
 
 def find_unread_documents(unread_files: Mapping[str, UnreadFiles]) -> list[str]:
-    """Return the unread files and folders that may contain documents no read file has."""
+    """Return unread files and folders that may contain documents missing from the read files."""
     return [
         name
         for name, files in unread_files.items()
@@ -91,7 +91,10 @@ def find_unread_documents(unread_files: Mapping[str, UnreadFiles]) -> list[str]:
 
 
 def find_unread_judgements(unread_files: Mapping[str, UnreadFiles]) -> list[str]:
-    """Return the unread files and folders that lie in folders of judgements."""
+    """Return unread files that are in qrels folders, but whose names do not match the layout.
+
+    Several such files in one folder are represented by the folder; see `find_unread_files`.
+    """
     return [
         name
         for name, files in unread_files.items()

@@ -25,10 +25,10 @@ def detect_qrels_variant(path: Path) -> str | None:
 
 
 def check_qrels_variant(files: Iterable[Path], qrels_variant: str) -> None:
-    """Raise an error if no file of a release has judgements of a variant.
+    """Raise an error if a release has no qrels files of the given variant.
 
     Raises:
-        UsageError: The release has no qrels files of this variant.
+        UsageError: There are no such files.
     """
     variants = sorted(_list_variants(files))
     if qrels_variant not in variants:
@@ -57,8 +57,8 @@ def select_qrels_variant(snapshots: Collection[SnapshotFiles], qrels_variant: st
         snapshot.skip(dropped, OTHER_VARIANT)
 
 
-def describe_qrels_variants(snapshots: Sequence[SnapshotFiles]) -> list[str]:
-    """Return a warning if snapshots have different variants, and one if some lack the variant."""
+def qrels_variant_warnings(snapshots: Sequence[SnapshotFiles]) -> list[str]:
+    """Return warnings if snapshots have different qrels variants or lack the selected one."""
     used = {s.name: ", ".join(sorted(_list_variants(s.qrels))) for s in snapshots if s.qrels}
     skipped = {
         s.name: ", ".join(sorted(_list_variants(s.skipped))) for s in snapshots if not s.qrels
@@ -68,12 +68,12 @@ def describe_qrels_variants(snapshots: Sequence[SnapshotFiles]) -> list[str]:
     if len({*used.values()}) > 1:
         warnings.append(
             "the snapshots have judgements of different variants, so that their scores are not "
-            f"comparable: {_join(used)}; with --qrels, only one variant is imported"
+            f"comparable: {_format_variants(used)}; use --qrels to import only one variant"
         )
     if missing:
         warnings.append(
-            "snapshots without the selected variant of the judgements are imported without "
-            f"judgements; the variants that they have: {_join(missing)}"
+            "snapshots that do not have the selected qrels variant are imported without "
+            f"judgements; available variants: {_format_variants(missing)}"
         )
     return warnings
 
@@ -82,5 +82,5 @@ def _list_variants(paths: Iterable[Path]) -> set[str]:
     return {variant for path in paths if (variant := detect_qrels_variant(path))}
 
 
-def _join(variants: dict[str, str]) -> str:
+def _format_variants(variants: dict[str, str]) -> str:
     return ", ".join(f"{name} ({found or 'not named'})" for name, found in variants.items())
