@@ -24,8 +24,9 @@ from the statistics.
 
 Holding the components one after another reduces the total change to the residual. How much each
 step removes depends on the order, so the contribution of a component is its mean over all six
-orders: the Shapley value (Shapley 1953). Contributions and residual add up to the change. All eight
-cells are returned with their numbers of queries, because a mean over few queries is unreliable.
+orders: the Shapley value (Shapley 1953). Contributions and residual add up to the change. The
+mean scores are returned for all eight subsets of held components, with their numbers of queries,
+because a mean over few queries is unreliable.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -91,7 +92,8 @@ class Attribution:
 
     Args:
         change: Later minus earlier mean score.
-        contributions: Contribution of each component; None if no query is left when some are held.
+        contributions: Contribution of each component; None if no query remains while some
+            components are held.
         statistics_and_system: Residual: the change of the mean score when all components are made
             equal for both snapshots. It comes from the collection statistics of the ranker and from
             the system itself. None if no query remains.
@@ -210,7 +212,9 @@ def _compute_attribution_cell(
 ) -> AttributionCell:
     sides = [before, after]
     if "judgements" in held_components:
-        sides[1] = RunWithQrels(after.run, freeze_qrels(before.qrels, after.qrels, unchanged_ids))
+        sides[1] = RunWithQrels(
+            after.run, reuse_earlier_judgements(before.qrels, after.qrels, unchanged_ids)
+        )
     if "documents" in held_components:
         sides = [_keep_documents(side, unchanged_ids) for side in sides]
     if "queries" in held_components:
@@ -222,8 +226,8 @@ def _compute_attribution_cell(
     return AttributionCell(held_components, means[0], means[1], len(scores[0]), len(scores[1]))
 
 
-def freeze_qrels(
-    before: pl.DataFrame, after: pl.DataFrame, unchanged_ids: pl.Series
+def reuse_earlier_judgements(
+    earlier_qrels: pl.DataFrame, later_qrels: pl.DataFrame, unchanged_ids: pl.Series
 ) -> pl.DataFrame:
     """Return the later qrels, but with the earlier judgements of unchanged documents.
 
@@ -231,15 +235,15 @@ def freeze_qrels(
     earlier is not judged in the result.
 
     Args:
-        before: Earlier qrels.
-        after: Later qrels.
+        earlier_qrels: Qrels of the earlier snapshot.
+        later_qrels: Qrels of the later snapshot.
         unchanged_ids: Ids of unchanged documents.
     """
     columns = ("query_id", "doc_id", "grade")
     of_both = pl.col("doc_id").is_in(unchanged_ids.implode())
-    old = before.select(columns).join(after, on="query_id", how="semi").filter(of_both)
-    is_old_query = pl.col("query_id").is_in(before["query_id"].unique().implode())
-    new = after.select(columns).filter(~(of_both & is_old_query))
+    old = earlier_qrels.select(columns).join(later_qrels, on="query_id", how="semi").filter(of_both)
+    is_old_query = pl.col("query_id").is_in(earlier_qrels["query_id"].unique().implode())
+    new = later_qrels.select(columns).filter(~(of_both & is_old_query))
     return pl.concat([old, new])
 
 

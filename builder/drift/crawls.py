@@ -57,8 +57,9 @@ def compare_crawls(
             `interval` says. None for default parameters.
 
     Returns:
-        `crawls` (pages and rejected records of each), `documents` and `vocabulary` (see
-        `builder.drift.documents` and `builder.drift.vocabulary`), `parameters`.
+        A dictionary with the keys `crawls` (numbers of pages and rejected records of each crawl),
+        `documents`, `vocabulary` (see `builder.drift.documents` and `builder.drift.vocabulary`)
+        and `parameters`.
 
     Raises:
         UsageError: a crawl does not exist, or is a folder.
@@ -149,7 +150,9 @@ def _write_documents(
     fingerprinted = ordered_map(
         _fingerprint_row_group, iter_row_groups(fetches, pages), limits.threads
     )
-    for number, rows in enumerate(chain([_replace_texts_by_fingerprints(NO_PAGES)], fingerprinted)):
+    for number, rows in enumerate(
+        chain([_replace_texts_with_fingerprints(NO_PAGES)], fingerprinted)
+    ):
         rows.write_parquet(fingerprints / f"{number:06d}.parquet", compression="lz4")
     with limits.connect_to_duckdb() as connection, TableWriter(target, Documents) as writer:
         fetches.create_view(connection, "fetches")
@@ -160,10 +163,10 @@ def _write_documents(
 
 
 def _fingerprint_row_group(row_group: RowGroup) -> pl.DataFrame:
-    return _replace_texts_by_fingerprints(row_group.add_texts(row_group.read_pages()))
+    return _replace_texts_with_fingerprints(row_group.add_texts(row_group.read_pages()))
 
 
-def _replace_texts_by_fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
+def _replace_texts_with_fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
     """Add fingerprints of the page texts, and drop the texts."""
     return drop_texts(fingerprint_pages(pages).pages)
 

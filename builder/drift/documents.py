@@ -149,11 +149,11 @@ def summarize_document_updates(updated_documents: pl.DataFrame) -> dict[str, Any
     }
 
 
-def summarize_shares(values: pl.Series) -> dict[str, Any]:
-    """Return the quantiles and a histogram of values in [0, 1]; the last bin includes 1."""
-    bins = (values * HISTOGRAM_BINS).floor().cast(pl.Int64).clip(0, HISTOGRAM_BINS - 1)
+def summarize_shares(shares: pl.Series) -> dict[str, Any]:
+    """Return the quantiles and a histogram of shares in [0, 1]; the last bin includes 1."""
+    bins = (shares * HISTOGRAM_BINS).floor().cast(pl.Int64).clip(0, HISTOGRAM_BINS - 1)
     counts = dict(bins.value_counts().iter_rows())
-    ordered = values.sort().to_list()
+    ordered = shares.sort().to_list()
     return {
         "n": len(ordered),
         "p10": quantile(ordered, 0.1),

@@ -15,8 +15,8 @@ Entries = Sequence[Mapping[str, Any]]
 def select_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
     """Return the content of `drift.json`, reduced to one pair of consecutive snapshots.
 
-    If there are other snapshots, the vocabulary of the core, which is that of all snapshots, and
-    the check of a crawl against both neighbors are omitted.
+    If the collection has more snapshots, entries that depend on them are omitted: the vocabulary of
+    the core, and the checks that compare a crawl with both neighbors.
 
     Args:
         drift: Content of `drift.json`.
@@ -25,19 +25,19 @@ def select_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, An
     if len(drift["snapshots"]) == len(pair):
         return dict(drift)
     vocabulary = {
-        scope: [] if scope == IN_CORE else _entries_of_pair(entries, pair)
+        scope: [] if scope == IN_CORE else _select_pair_entries(entries, pair)
         for scope, entries in drift["vocabulary"].items()
     }
-    documents = _presence_patterns(drift["documents"]["overlap"], pair)
+    documents = _derive_presence_patterns(drift["documents"]["overlap"], pair)
     return {
         **drift,
-        "snapshots": _entries_of_snapshots(drift["snapshots"], pair),
+        "snapshots": _select_snapshot_entries(drift["snapshots"], pair),
         "documents": document_presence_statistics(documents, pair),
         "queries": _select_queries(drift["queries"], pair),
-        "judgements": _entries_of_pair(drift["judgements"], pair),
-        "pairs": _entries_of_pair(drift["pairs"], pair),
+        "judgements": _select_pair_entries(drift["judgements"], pair),
+        "pairs": _select_pair_entries(drift["pairs"], pair),
         "vocabulary": vocabulary,
-        "clicks": _entries_of_snapshots(drift["clicks"], pair),
+        "clicks": _select_snapshot_entries(drift["clicks"], pair),
         "checks": [
             check
             for check in drift["checks"]
@@ -46,18 +46,18 @@ def select_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, An
     }
 
 
-def _entries_of_pair(entries: Entries, pair: tuple[str, str]) -> list[Mapping[str, Any]]:
+def _select_pair_entries(entries: Entries, pair: tuple[str, str]) -> list[Mapping[str, Any]]:
     """Return the entries that compare the two snapshots of a pair."""
     return [entry for entry in entries if (entry["from"], entry["to"]) == pair]
 
 
-def _entries_of_snapshots(entries: Entries, pair: tuple[str, str]) -> list[Mapping[str, Any]]:
+def _select_snapshot_entries(entries: Entries, pair: tuple[str, str]) -> list[Mapping[str, Any]]:
     """Return the entries that describe a snapshot of a pair."""
     return [entry for entry in entries if entry["snapshot"] in pair]
 
 
-def _presence_patterns(overlap: Mapping[str, Any], pair: tuple[str, str]) -> Patterns:
-    """Return the numbers of ids in only one and in both snapshots of a pair."""
+def _derive_presence_patterns(overlap: Mapping[str, Any], pair: tuple[str, str]) -> Patterns:
+    """Return the presence patterns of two snapshots: the numbers of ids in only one and in both."""
     first, second = (overlap["snapshots"].index(name) for name in pair)
     common = overlap["common"]
     both = common[first][second]
@@ -71,10 +71,10 @@ def _presence_patterns(overlap: Mapping[str, Any], pair: tuple[str, str]) -> Pat
 
 def _select_queries(queries: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
     selected = {
-        kind: overlap_statistics(_presence_patterns(queries[kind]["overlap"], pair), pair)
+        kind: overlap_statistics(_derive_presence_patterns(queries[kind]["overlap"], pair), pair)
         for kind in ("listed", "judged")
     }
-    lengths = _entries_of_snapshots(queries["lengths"], pair)
+    lengths = _select_snapshot_entries(queries["lengths"], pair)
     return selected | {"lengths": lengths, "topics": _select_topics(queries["topics"], pair)}
 
 

@@ -139,7 +139,7 @@ def overlap_statistics(
 def count_listed_and_judged_queries(
     connection: duckdb.DuckDBPyConnection,
 ) -> dict[int, dict[str, int]]:
-    """Count the queries in the query file, in the qrels, and in only one of them, per snapshot."""
+    """Count, by snapshot index, the queries in the query file, in the qrels and in only one."""
     relation = connection.sql(LISTED_AND_JUDGED)
     return {
         row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()

@@ -46,7 +46,7 @@ def quantile_from_counts(value_counts: Sequence[tuple[int, int]], q: float) -> i
     return None
 
 
-def divergence_term(count: int, total: int, mixture: float) -> float:
+def kullback_leibler_term(count: int, total: int, mixture: float) -> float:
     """Return p log2(p / mixture) for p = count / total; 0 if the count is 0."""
     return count / total * math.log2(count / total / mixture) if count else 0.0
 
@@ -65,8 +65,8 @@ def jensen_shannon_terms(
         mixture = (first / totals[0] + second / totals[1]) / 2
         terms.append(
             (
-                divergence_term(first, totals[0], mixture)
-                + divergence_term(second, totals[1], mixture)
+                kullback_leibler_term(first, totals[0], mixture)
+                + kullback_leibler_term(second, totals[1], mixture)
             )
             / 2
         )

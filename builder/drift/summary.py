@@ -31,10 +31,10 @@ def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
     """Return one row per pair of snapshots in `drift.json`, with columns `SUMMARY_COLUMNS`.
 
     Pages kept include updated pages; pages not kept are in the later crawl but not in the later
-    snapshot. Their number is `unknown` for an imported release, which does not record what was
-    crawled: all pages that left then count as removed. The column `words, bits` is the
-    Jensen-Shannon divergence over all pages. The columns `construction` and `cannot tell` count
-    the checks of the pair with this verdict.
+    snapshot. The number of pages not kept is `unknown` for an imported release, which does not
+    record what was crawled; every page missing from the later snapshot is counted as removed. The
+    column `words, bits` is the Jensen-Shannon divergence over all pages. The columns `construction`
+    and `cannot tell` count the checks of the pair with this verdict.
     """
     bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
     return [
@@ -63,6 +63,6 @@ def _summarize_pair(
     )
 
 
-def count_dropped_documents(documents: Mapping[str, Any]) -> int:
+def count_dropped_documents(status_counts: Mapping[str, Any]) -> int:
     """Count the earlier documents that were crawled again but are not in the later snapshot."""
-    return int(sum(documents[name] for name in NOT_KEPT_STATUSES))
+    return int(sum(status_counts[name] for name in NOT_KEPT_STATUSES))

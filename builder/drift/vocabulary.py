@@ -127,7 +127,7 @@ def vocabulary_statistics(types_by_count_pair: dict[tuple[int, int], int]) -> di
 
 
 def _rising_and_falling_groups(count_groups: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the count pairs (n_from, n_to) of the words that rose most and that fell most."""
+    """Return the count pairs (n_from, n_to) of the words whose frequency rose or fell most."""
     pairs = list(count_groups.select("n_from", "n_to").iter_rows())
     types = count_groups["types"].to_list()
     totals = tuple(

@@ -89,7 +89,7 @@ def count_lost_words(
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
         earlier: Documents of all earlier snapshots by name, in chronological order.
-        documents_to: Documents of the snapshot that lacks part of the core.
+        documents_to: Documents of the next snapshot; documents missing from it leave the core.
         limits: Memory, threads, scratch space.
         progress: Receives the number of documents that leave the core.
 
@@ -117,7 +117,7 @@ def count_lost_words(
 def write_word_counts(
     connection: duckdb.DuckDBPyConnection,
     batches: Iterable[pl.DataFrame],
-    core: pl.LazyFrame,
+    core_ids: pl.LazyFrame,
     target: Path,
     threads: int,
 ) -> None:
@@ -127,28 +127,28 @@ def write_word_counts(
         connection: DuckDB connection that merges partial counts, spilling to disk if memory is
             short.
         batches: DataFrames of documents, with the columns `doc_id`, `title` and `text`.
-        core: Sorted `doc_id` of the documents in the core.
+        core_ids: Sorted `doc_id` of the documents in the core.
         target: The file to write; partial counts are kept in a temporary folder next to it.
         threads: Number of batches counted in parallel.
     """
     partial = target.with_suffix("")
-    _write_partial_counts(batches, core, partial, threads)
+    _write_partial_counts(batches, core_ids, partial, threads)
     parquet.open_relation(connection, *parquet.list_files(partial)).create_view("partial")
     write_query_result(connection, MERGE, target, WordCounts)
     connection.execute("DROP VIEW partial")
     shutil.rmtree(partial)
 
 
-def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
+def count_batch_words(documents: pl.DataFrame, core_ids: pl.LazyFrame) -> pl.DataFrame:
     """Count each token in all given documents (`n`) and in those of the core (`core`).
 
     Args:
         documents: DataFrame with the columns `doc_id`, `title` and `text`.
-        core: Sorted `doc_id` of the documents in the core.
+        core_ids: Sorted `doc_id` of the documents in the core.
     """
     if documents.is_empty():
         return _empty_word_counts()
-    near = _restrict_to_id_range(core, documents["doc_id"])
+    near = _restrict_to_id_range(core_ids, documents["doc_id"])
     chunks = (
         documents.select("doc_id", document_chunks(documents).alias("chunk"))
         .lazy()
@@ -229,13 +229,13 @@ def _restrict_to_id_range(sorted_ids: pl.LazyFrame, doc_ids: pl.Series) -> pl.Se
 
 
 def _write_partial_counts(
-    batches: Iterable[pl.DataFrame], core: pl.LazyFrame, folder: Path, threads: int
+    batches: Iterable[pl.DataFrame], core_ids: pl.LazyFrame, folder: Path, threads: int
 ) -> None:
     """Write the word counts of batches to numbered files; a word may occur in several files."""
     folder.mkdir()
     pending: list[pl.DataFrame] = []
     part = 0
-    for counts in ordered_map(lambda group: count_batch_words(group, core), batches, threads):
+    for counts in ordered_map(lambda group: count_batch_words(group, core_ids), batches, threads):
         pending.append(counts)
         if sum(frame.height for frame in pending) >= ROWS_BEFORE_FLUSH:
             _write_merged_counts(pending, folder / f"{part:05d}.parquet")
@@ -244,6 +244,7 @@ def _write_partial_counts(
 
 
 def _write_merged_counts(batch_counts: list[pl.DataFrame], path: Path) -> None:
+    """Add up the counts of each token, write the sums to a file, and clear the list."""
     rows = (
         pl.concat([_empty_word_counts(), *batch_counts])
         .group_by("token")

@@ -12,7 +12,7 @@ from builder.drift.attribution import (
     COMPONENTS,
     RunWithQrels,
     attribute_score_change,
-    freeze_qrels,
+    reuse_earlier_judgements,
     shapley_value,
 )
 from builder.errors import DataError
@@ -180,7 +180,7 @@ def test_frozen_judgements() -> None:
         schema=columns,
         orient="row",
     )
-    frozen = freeze_qrels(before, after, pl.Series(["a", "b", "c"]))
+    frozen = reuse_earlier_judgements(before, after, pl.Series(["a", "b", "c"]))
     assert set(frozen.iter_rows()) == {
         ("q1", "a", 2),  # in both: the earlier grade
         ("q1", "b", 1),  # judged before only: still counts

@@ -295,7 +295,7 @@ def test_shown_pages_that_ended_before_the_crawl(missing: int, found: bool | Non
     if missing == 3:
         assert outcome.evidence == (
             "the crawl contains 400 of 400 shown pages before (100.0 %) and 340 of 400 after "
-            "(85.0 %): either one crawl is incomplete or pages ended before it"
+            "(85.0 %): either one crawl is incomplete or pages were deleted before it"
         )
 
 

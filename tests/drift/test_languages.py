@@ -90,8 +90,9 @@ def test_a_site_that_writes_in_english(*, is_later: bool) -> None:
     pair = (french, english) if is_later else (english, french)
     assert check_languages(holding(*pair)) == Outcome(
         None,
-        f"{shares} after are not in the main language 'fr'; 20 pages of both snapshots are in it "
-        "in only one of them: either their texts or language identification changed",
+        f"{shares} after are not in the main language 'fr'; 20 pages in both snapshots are in "
+        "this language in only one of the two: either their texts or language identification "
+        "changed",
         numbers(foreign, (200, 200), unchanged=180, changed_language=20),
     )
 
@@ -103,9 +104,9 @@ def test_a_menu_that_changes_the_language_of_all_foreign_pages() -> None:
     outcome = check_languages(holding(french + english, menu))
     assert outcome.is_construction is None
     assert outcome.evidence == (
-        "13.0 % of documents before and 0.0 % after are not in the main language 'fr'; 30 pages of "
-        "both snapshots are in it in only one of them: either their texts or language "
-        "identification changed"
+        "13.0 % of documents before and 0.0 % after are not in the main language 'fr'; 30 pages in "
+        "both snapshots are in this language in only one of the two: either their texts or "
+        "language identification changed"
     )
 
 

@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
-from builder.drift.checks.logs import check_logs_differ, check_spelling, check_users
+from builder.drift.checks.logs import (
+    check_logs_differ,
+    check_query_spelling,
+    check_user_identification,
+)
 from builder.drift.checks.outcome import Outcome
 from schemas import Qrels, Queries
 from tests.drift.worlds import Rows, compare, frame, qrel, query
@@ -59,7 +63,7 @@ def test_counts_that_are_few_or_unknown() -> None:
 def test_a_log_that_lost_its_accents(respelled: int, found: bool | None) -> None:
     before = [query(f"été {n}", "t") for n in range(20)]
     after = [row | {"text": f"ete {n}"} if n < respelled else row for n, row in enumerate(before)]
-    outcome = check_spelling(asking(before, after))
+    outcome = check_query_spelling(asking(before, after))
     assert outcome.is_construction is found
     says = f"{respelled} of 20 common queries have another text"
     if found is None:
@@ -69,7 +73,7 @@ def test_a_log_that_lost_its_accents(respelled: int, found: bool | None) -> None
             "in another form or users spell them differently"
         )
     assert outcome.evidence == says
-    assert check_spelling(asking(before[:19], after)) == Outcome(
+    assert check_query_spelling(asking(before[:19], after)) == Outcome(
         None, "fewer than 20 queries are in both snapshots"
     )
 
@@ -88,7 +92,7 @@ def test_users_that_are_sessions_or_addresses(users: list[int], found: bool | No
     before = [query(f"q {n}", "t", users=8 if n else 9) for n in range(20)]
     after = [query(f"q {n}", "t", users=count) for n, count in enumerate(users)]
     for pair in ((before, after), (after, before)):
-        outcome = check_users(asking(*pair))
+        outcome = check_user_identification(asking(*pair))
         assert outcome.is_construction is found
         assert ("either users are identified differently" in outcome.evidence) == (found is None)
 
@@ -96,9 +100,11 @@ def test_users_that_are_sessions_or_addresses(users: list[int], found: bool | No
 def test_how_users_are_identified_is_unknown() -> None:
     few = Outcome(None, "fewer than 20 queries with users are in both snapshots")
     queries = [query(f"q {n}", "t") for n in range(20)]
-    assert check_users(asking(queries, queries[1:])) == few
-    assert check_users(asking(queries, [row | {"users": 0} for row in queries])) == few
-    assert check_users(asking(queries, queries)).evidence == (
+    assert check_user_identification(asking(queries, queries[1:])) == few
+    assert (
+        check_user_identification(asking(queries, [row | {"users": 0} for row in queries])) == few
+    )
+    assert check_user_identification(asking(queries, queries)).evidence == (
         "common queries have 0.80 users per impression before and 0.80 after, and 0.0 % and 0.0 % "
         "of them have as many users as impressions"
     )

@@ -40,7 +40,7 @@ USUAL = ([300, 120, 80], [1000, 1000, 900], 600)
         (([300, 60, 40], [1000, 1000, 900], 600), True, "one log has no second click"),
         (([0, 300, 200], [1000, 1000, 900], 600), True, "the first rank has no clicks after"),
         (([2, 598, 400], [1000, 1000, 900], 600), True, "the first rank has no clicks after"),
-        (([140, 300, 60], [1000, 1000, 900], 600), None, "the first rank is hardly clicked after"),
+        (([140, 300, 60], [1000, 1000, 900], 600), None, "rank has a low click rate after"),
         (([160, 300, 60], [1000, 1000, 900], 600), False, ""),  # more than half as often
         (([150, 60, 40], [1000, 1000, 900], 800), False, ""),  # half of the clicks
         (([140, 140, 130], [1000, 1000, 900], 700), False, ""),  # clicks at random

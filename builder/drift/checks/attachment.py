@@ -13,7 +13,7 @@ from builder.drift.checks.outcome import (
     Check,
     Outcome,
     ShareComparison,
-    compare_shares,
+    create_share_outcome,
     fetch_single_row,
     format_share,
     undecided_outcome,
@@ -42,8 +42,8 @@ MIN_MENTION_DROP, MAX_CONCLUSIVE_RATIO = 0.1, 0.5
 maximum ratio of the lower share to the higher share that is conclusive."""
 
 MIN_RECURRING_SHARE = 0.35
-"""Minimum share of pairs judged in both snapshots that is not suspicious. Only pairs whose query
-and document have judgements in both snapshots are counted."""
+"""If at least this share of pairs is judged in both snapshots, nothing is suspicious. Only pairs
+whose query and document have judgements in both snapshots are counted."""
 
 MAX_JUDGEMENTS = """
 WITH
@@ -174,7 +174,7 @@ def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
         comparison.shares
     ):
         return Outcome(None, says, numbers, "only a share that drops by half is conclusive")
-    return compare_shares(comparison, says, verdict, numbers, max_detectable=0.4)
+    return create_share_outcome(comparison, says, verdict, numbers, max_detectable=0.4)
 
 
 CHECKS = (

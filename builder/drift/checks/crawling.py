@@ -20,7 +20,7 @@ from builder.drift.checks.outcome import (
     Check,
     Outcome,
     ShareComparison,
-    compare_shares,
+    create_share_outcome,
     fetch_single_row,
     format_share,
     undecided_outcome,
@@ -36,8 +36,8 @@ MIN_SHOWN_PAGES = 3
 """Minimum number of a host's pages shown in each snapshot for comparing its coverage."""
 
 MIN_CRAWLED_COVERAGE, MAX_MISSING_COVERAGE = 0.5, 0.1
-"""Minimum coverage of a host's shown pages for the host to count as crawled, and maximum coverage
-for it to count as missing from the crawl."""
+"""A host is crawled if the coverage of its shown pages is at least the first threshold, and missing
+from the crawl if it is at most the second."""
 
 COVERAGE = """
 SELECT
@@ -93,9 +93,9 @@ def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
         if not hosts.most_hosts_changed:
             return hosts.create_undecided_outcome(says, numbers)
         if abs(comparison.shares[1] - comparison.shares[0]) < MIN_MISSING_PAGE_SHARE_IF_PARTIAL:
-            reason = "either one crawl is incomplete or pages ended before it"
+            reason = "either one crawl is incomplete or pages were deleted before it"
             return Outcome(None, f"{says}: {reason}", numbers)
-    return compare_shares(comparison, says, "one crawl is incomplete", numbers)
+    return create_share_outcome(comparison, says, "one crawl is incomplete", numbers)
 
 
 def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:

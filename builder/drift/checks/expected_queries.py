@@ -21,12 +21,12 @@ import duckdb
 from builder.statistics.significance import binomial_p_value
 
 MIN_PREDICTED_RATIO = 4
-"""Minimum ratio of the impressions that a topic's trend predicts for an expected query to the
-minimum number of impressions in the other snapshot."""
+"""Minimum number of impressions that the topic's trend must predict for a query to be expected, as
+a multiple of the minimum number of impressions in the other snapshot."""
 
 MIN_PREDICTED_RATIO_WITHOUT_TREND = 20
-"""Minimum ratio of predicted impressions to the minimum in the other snapshot for topics without a
-query in both snapshots, where the prediction uses the trend of all queries."""
+"""Value of `MIN_PREDICTED_RATIO` for topics without a query in both snapshots. Their impressions
+are predicted from the trend of all queries."""
 
 MIN_MISSING_PER_BELOW_TREND = 4
 """Minimum ratio of missing queries to queries below trend that indicates a changed rule."""
@@ -68,8 +68,8 @@ steepest_fall AS (
 ),
 threshold AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there})
 """
-"""Common table expressions: queries by topic, impressions of all common queries and by topic, the
-topic whose impressions fell most, and the minimum number of impressions."""
+"""Common table expressions: queries by topic, impressions of common queries in total and by topic,
+the topic whose impressions fell most, and the minimum number of impressions."""
 
 OUTLASTS_STEEPEST_FALL = """(
     steepest_fall.impressions IS NULL
@@ -202,7 +202,7 @@ def create_expected_queries_table(
 def find_changed_topics(
     connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> dict[str, ExpectedQueryCounts]:
-    """Find the topics of which too many queries are missing from `other_side`.
+    """Find the topics with too many queries that are missing from the snapshot `other_side`.
 
     Only expected queries count: those that unchanged rules would select in both snapshots. Also
     creates the table `expected_queries`; see `create_expected_queries_table` for the arguments.
@@ -224,17 +224,19 @@ def find_changed_topics(
 
 
 def count_queries_outside_topics(
-    connection: duckdb.DuckDBPyConnection, topics: list[str]
+    connection: duckdb.DuckDBPyConnection, excluded_topics: list[str]
 ) -> ExpectedQueryCounts:
-    """Count the queries in the table `expected_queries` that have none of the given topics."""
-    return ExpectedQueryCounts(*connection.execute(COUNTS_WITHOUT_TOPICS, [topics]).fetchall()[0])
+    """Count the queries in the table `expected_queries` that have none of the excluded topics."""
+    rows = connection.execute(COUNTS_WITHOUT_TOPICS, [excluded_topics]).fetchall()
+    return ExpectedQueryCounts(*rows[0])
 
 
-def count_most_frequent_queries(
-    connection: duckdb.DuckDBPyConnection, topics: list[str]
+def count_frequent_half_outside_topics(
+    connection: duckdb.DuckDBPyConnection, excluded_topics: list[str]
 ) -> ExpectedQueryCounts:
-    """Count as `count_queries_outside_topics` does, but only the more frequent half of queries."""
-    return ExpectedQueryCounts(*connection.execute(COUNTS_OF_FREQUENT_HALF, [topics]).fetchall()[0])
+    """Count the more frequent half of the queries that `count_queries_outside_topics` counts."""
+    rows = connection.execute(COUNTS_OF_FREQUENT_HALF, [excluded_topics]).fetchall()
+    return ExpectedQueryCounts(*rows[0])
 
 
 def topic_deletion_detectability(

@@ -35,8 +35,9 @@ MIN_GRADE_SHIFT = 0.1
 regraded judgements, that counts as a change."""
 
 MIN_ALWAYS_EXAMINED, MAX_SELDOM_EXAMINED = 0.9, 0.8
-"""Median share of impressions in which a query's most examined document is counted as examined:
-minimum if all impressions are counted, maximum if only those with a click are."""
+"""Thresholds for the median share of impressions in which a query's most examined document is
+counted as examined: at least the first if impressions without a click are counted, and at most the
+second if they are not."""
 
 MIN_QUERIES = 20
 """Minimum number of queries per snapshot for comparing examinations."""

@@ -17,14 +17,15 @@ MIN_HOSTS, MIN_PAGES = 5, 3
 """Minimum number of compared hosts, and minimum number of pages per host in each snapshot."""
 
 MIN_LOST_HOSTS, MIN_LOST_HOST_SHARE = 2, 0.1
-"""Minimum number and share of hosts missing from a crawl that leave it undecided whether the crawl
-is partial: the hosts may have been unreachable, or may have blocked the crawler."""
+"""If at least this number and this share of hosts are missing from a crawl, it may be incomplete;
+but the hosts may also have been unreachable, or may have blocked the crawler."""
 
 MIN_LOST_HOSTS_IF_PARTIAL, MIN_LOST_HOST_SHARE_IF_PARTIAL = 4, 0.25
 """Minimum number and share of hosts missing from a crawl to conclude that it is incomplete."""
 
 MIN_MISSING_PAGE_SHARE_IF_PARTIAL = 0.2
-"""Minimum share of missing pages of an incomplete crawl, if most hosts lack pages."""
+"""Minimum share of missing pages to conclude that a crawl is incomplete, if most hosts lack pages:
+if fewer are missing, they may have been deleted."""
 
 CHANGED_HOSTS = """
 WITH before AS ({before}), after AS ({after})
@@ -54,12 +55,12 @@ class ChangedHostCount:
         """Whether `MIN_HOSTS` or more hosts were compared, and over half of them changed."""
         return self.hosts >= MIN_HOSTS and 2 * self.hosts_changed > self.hosts
 
-    def create_undecided_outcome(self, sentence: str, numbers: dict[str, Any]) -> Outcome:
+    def create_undecided_outcome(self, sentence: str, sentence_numbers: dict[str, Any]) -> Outcome:
         """Return an undecided outcome: too few hosts changed or were compared.
 
         Args:
             sentence: Sentence that states the difference between the snapshots.
-            numbers: Numbers in the sentence, by name.
+            sentence_numbers: Numbers in the sentence, by name.
         """
         if self.hosts < MIN_HOSTS:
             reason = f"fewer than {MIN_HOSTS} hosts have at least {MIN_PAGES} pages"
@@ -69,7 +70,7 @@ class ChangedHostCount:
                 "cause"
             )
         counts = {"hosts": self.hosts, "hosts_changed": self.hosts_changed}
-        return Outcome(None, f"{sentence}; {reason}", numbers | counts)
+        return Outcome(None, f"{sentence}; {reason}", sentence_numbers | counts)
 
 
 def is_crawl_partial(lost_hosts: int, hosts: int) -> bool | None:
@@ -80,7 +81,7 @@ def is_crawl_partial(lost_hosts: int, hosts: int) -> bool | None:
         hosts: Number of compared hosts.
 
     Returns:
-        Whether the crawl is partial; None if undecided.
+        Whether the crawl is incomplete; None if undecided.
     """
     if lost_hosts >= max(MIN_LOST_HOSTS_IF_PARTIAL, MIN_LOST_HOST_SHARE_IF_PARTIAL * hosts):
         return True
@@ -91,9 +92,9 @@ def count_changed_hosts(
     connection: duckdb.DuckDBPyConnection,
     pages_sql: str,
     comparison: ShareComparison,
-    values: dict[str, Any] | None = None,
+    parameters: dict[str, Any] | None = None,
 ) -> ChangedHostCount:
-    """Count the hosts on which the share of pages with a property moved in the overall direction.
+    """Count the hosts on which the share of pages with a property changed in the overall direction.
 
     Args:
         connection: Connection with the views of the pair.
@@ -101,7 +102,7 @@ def count_changed_hosts(
             of pages with the property). The placeholder `{side}` is replaced by `from` or `to`,
             and `{host}` by the SQL expression for the host.
         comparison: Comparison of the share over the pages of all hosts.
-        values: Values of the named parameters of `pages_sql`.
+        parameters: Values of the named parameters of `pages_sql`.
     """
     sql = CHANGED_HOSTS.format(
         before=pages_sql.format(side="from", host=SITE_SQL),
@@ -110,4 +111,4 @@ def count_changed_hosts(
         least=comparison.min_difference,
         pages=MIN_PAGES,
     )
-    return ChangedHostCount(**fetch_single_row(connection, sql, values))
+    return ChangedHostCount(**fetch_single_row(connection, sql, parameters))

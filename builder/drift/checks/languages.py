@@ -3,7 +3,8 @@
 Unchanged texts show whether identification changed. A language filter decides which pages are in a
 snapshot: if it changed, pages in foreign languages were added or removed. Sites that start, end or
 get a translation have the same effect on their own pages, so a changed filter is concluded only if
-most hosts show it. A page in both snapshots that changed its language did not meet another filter.
+most hosts show it. A page that is in both snapshots but changed its language passed both filters,
+so it is no evidence of a changed filter.
 """
 
 from dataclasses import asdict
@@ -16,7 +17,7 @@ from builder.drift.checks.outcome import (
     Check,
     Outcome,
     ShareComparison,
-    compare_shares,
+    create_share_outcome,
     fetch_single_row,
     format_share,
     undecided_outcome,
@@ -65,7 +66,8 @@ SELECT count(*) AS changed_language
 FROM documents_{more} AS m JOIN documents_{less} AS l USING (doc_id)
 WHERE m.language <> $main AND l.language IS NOT DISTINCT FROM $main
 """
-"""SQL query that counts the pages of both snapshots that are foreign in only one of them."""
+"""SQL query that counts the pages in both snapshots that are foreign only in the snapshot with the
+larger share of foreign pages."""
 
 FOREIGN_PAGES_BY_HOST = """
 WITH common AS (SELECT doc_id FROM documents_from SEMI JOIN documents_to USING (doc_id))
@@ -73,7 +75,8 @@ SELECT {host} AS host, count(*) AS pages,
        count(*) FILTER (language <> $main AND common.doc_id IS NULL) AS part
 FROM documents_{side} LEFT JOIN common USING (doc_id) GROUP BY ALL
 """
-"""SQL query that counts, for each host, its foreign pages that only one snapshot has."""
+"""SQL query that counts, for each host, its pages in a snapshot, and those of them that are foreign
+and missing from the other snapshot."""
 
 
 def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -94,29 +97,29 @@ def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
             "another language: language identification changed"
         )
         return Outcome(True, says, numbers)
-    return _compare_foreign_shares(connection, numbers)
+    return _create_foreign_share_outcome(connection, numbers)
 
 
-def _compare_foreign_shares(
+def _create_foreign_share_outcome(
     connection: duckdb.DuckDBPyConnection, numbers: dict[str, Any]
 ) -> Outcome:
-    comparison = _compare_numbers(numbers)
+    comparison = _create_foreign_share_comparison(numbers)
     says = (
         f"{format_share(comparison.shares[0])} of documents before and "
         f"{format_share(comparison.shares[1])} after are not in the main language "
         f"{numbers['main']!r}"
     )
     if not comparison.is_changed:
-        return compare_shares(comparison, says, "", numbers)
+        return create_share_outcome(comparison, says, "", numbers)
     more, less = ("to", "from") if comparison.side_with_larger_share == "to" else ("from", "to")
     main = {"main": numbers["main"]}
     sql = CHANGED_LANGUAGES.format(more=more, less=less)
     numbers |= fetch_single_row(connection, sql, main)
     rest = numbers | {f"foreign_{more}": numbers[f"foreign_{more}"] - numbers["changed_language"]}
-    if not _compare_numbers(rest).is_changed:
+    if not _create_foreign_share_comparison(rest).is_changed:
         reason = (
-            f"{numbers['changed_language']:,} pages of both snapshots are in it in only one of "
-            "them: either their texts or language identification changed"
+            f"{numbers['changed_language']:,} pages in both snapshots are in this language in "
+            "only one of the two: either their texts or language identification changed"
         )
         return Outcome(None, f"{says}; {reason}", numbers)
     if min(comparison.shares) > MAX_FOREIGN_SHARE_IF_FILTERED:
@@ -134,9 +137,10 @@ def _compare_foreign_shares(
     return Outcome(None, f"{says}; {reason}", numbers, sees)
 
 
-def _compare_numbers(numbers: dict[str, Any]) -> ShareComparison:
+def _create_foreign_share_comparison(language_counts: dict[str, Any]) -> ShareComparison:
     before, after = (
-        (numbers[f"foreign_{side}"], numbers[f"documents_{side}"]) for side in ("from", "to")
+        (language_counts[f"foreign_{side}"], language_counts[f"documents_{side}"])
+        for side in ("from", "to")
     )
     return ShareComparison(before, after, MIN_SHARE_DIFFERENCE)
 

@@ -1,4 +1,4 @@
-"""Checks that the logs of both snapshots differ, and name queries and users alike.
+"""Checks that the logs of both snapshots differ, but identify queries and users in the same way.
 
 Two logs of different months never give all common judgements the same counts. The id of a query is
 a hash of its folded text, so that it stays the same if the log loses accents or capitals; the
@@ -22,15 +22,16 @@ MIN_QUERIES = 20
 """Minimum number of queries in both snapshots for comparing their texts."""
 
 MIN_RESPELLED_SHARE = 0.1
-"""Minimum share of the common queries with another text that indicates another spelling."""
+"""Minimum share of common queries whose text differs between the snapshots to suspect that the logs
+spell queries differently."""
 
 MAX_USERS_RATIO = 0.5
-"""Maximum ratio of users per impression between two snapshots that suggests that users are
-identified differently."""
+"""Maximum ratio of the lower to the higher number of users per impression of the two snapshots to
+suspect that users are identified differently."""
 
 MIN_ALL_DISTINCT, MAX_OTHERS_DISTINCT = 0.99, 0.9
-"""Minimum share of common queries with as many users as impressions that suggests that each
-impression has a user of its own, and maximum of that share in the other snapshot."""
+"""If at least the first share of common queries has as many users as impressions in one snapshot,
+but at most the second share in the other, one log may assign each impression its own user."""
 
 EQUAL_COUNTS = """
 SELECT
@@ -76,7 +77,7 @@ def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(False, says, numbers, "a log that was used for both snapshots")
 
 
-def check_spelling(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def check_query_spelling(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Count the queries whose published text changed although their id is the same."""
     numbers = fetch_single_row(connection, RESPELLED_QUERIES)
     if numbers["common"] < MIN_QUERIES:
@@ -90,7 +91,7 @@ def check_spelling(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(None, f"{says}, {example}: {reason}", numbers)
 
 
-def check_users(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def check_user_identification(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare how often a user repeats a query, which depends on how users are identified."""
     numbers = fetch_single_row(connection, USERS_AND_IMPRESSIONS)
     if numbers["common"] < MIN_QUERIES:
@@ -116,6 +117,12 @@ def check_users(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 CHECKS = (
     Check("logs_differ", "Were the snapshots built from different logs?", check_logs_differ),
-    Check("queries_are_spelled_alike", "Are queries spelled in the same way?", check_spelling),
-    Check("users_are_identified_alike", "Are users identified in the same way?", check_users),
+    Check(
+        "queries_are_spelled_alike", "Are queries spelled in the same way?", check_query_spelling
+    ),
+    Check(
+        "users_are_identified_alike",
+        "Are users identified in the same way?",
+        check_user_identification,
+    ),
 )

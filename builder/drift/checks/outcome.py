@@ -46,16 +46,16 @@ class Check:
 
 
 def fetch_single_row(
-    connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Run a SQL query that returns one row; return the row as a dictionary by column name.
 
     Args:
         connection: Connection with the tables of the query.
         sql: The query.
-        values: Values of the query's named parameters.
+        parameters: Values of the query's named parameters.
     """
-    relation = connection.sql(sql, params=values)
+    relation = connection.sql(sql, params=parameters)
     return dict(zip(relation.columns, relation.fetchall()[0], strict=True))
 
 
@@ -63,19 +63,20 @@ SITE_SQL = (
     "coalesce(nullif(regexp_extract(split_part(url_key, '/', 3), "
     r"'[^.]+\.([^.]{1,3}\.)?[^.]+$'), ''), split_part(url_key, '/', 3))"
 )
-"""SQL expression for the site of a document; empty if the URL is unknown. Hosts with the same last
-two labels, such as `a.blogs.example` and `b.blogs.example`, count as one site, because one owner
-may change them all; with three labels if the middle one is short, as in `bbc.co.uk`."""
+"""SQL expression for the site of a document; empty if the URL is unknown. A site consists of all
+hosts with the same last two labels, such as `a.blogs.example` and `b.blogs.example`, because one
+owner may change them all. If the second-to-last label has at most three characters, as in
+`bbc.co.uk`, the last three labels must be the same."""
 
 
-def format_share(value: float) -> str:
+def format_share(share: float) -> str:
     """Format a share in [0, 1] as a percentage, such as `34.2 %`."""
-    return f"{100 * value:.1f} %"
+    return f"{100 * share:.1f} %"
 
 
-def format_percentage_points(value: float) -> str:
+def format_percentage_points(difference: float) -> str:
     """Format a difference between two shares in percentage points, such as `5.0 points`."""
-    return f"{100 * value:.1f} points"
+    return f"{100 * difference:.1f} points"
 
 
 def undecided_outcome(reason: str, detectable: str = "") -> Outcome:
@@ -130,11 +131,12 @@ class ShareComparison:
         direction = 1 if earlier <= 0.5 else -1
         steps = range(math.ceil(self.min_difference * STEPS_PER_UNIT - 1e-9), STEPS_PER_UNIT)
 
-        def is_detectable(step: int) -> bool:
-            return self._is_significant(earlier, earlier + direction * step / STEPS_PER_UNIT)
+        def is_difference_detectable(n_steps: int) -> bool:
+            later = earlier + direction * n_steps / STEPS_PER_UNIT
+            return self._differ_significantly(earlier, later)
 
-        position = bisect.bisect_left(steps, True, key=is_detectable)
-        return steps[position] / STEPS_PER_UNIT if position < len(steps) else 1.0
+        index = bisect.bisect_left(steps, True, key=is_difference_detectable)
+        return steps[index] / STEPS_PER_UNIT if index < len(steps) else 1.0
 
     @property
     def reaches_min_difference(self) -> bool:
@@ -145,22 +147,24 @@ class ShareComparison:
     @property
     def is_changed(self) -> bool:
         """Whether the difference is at least `min_difference` and statistically significant."""
-        return self.reaches_min_difference and self._is_significant(*self.shares)
+        return self.reaches_min_difference and self._differ_significantly(*self.shares)
 
-    def _is_significant(self, before: float, after: float) -> bool:
+    def _differ_significantly(self, share_before: float, share_after: float) -> bool:
         """Whether two shares differ significantly, given the numbers of rows of the snapshots."""
         counts = [
             (min(max(round(share * rows), 0), rows), rows)
-            for share, (_, rows) in zip((before, after), (self.before, self.after), strict=True)
+            for share, (_, rows) in zip(
+                (share_before, share_after), (self.before, self.after), strict=True
+            )
         ]
         return fisher_exact_p_value(*counts) <= SIGNIFICANCE_LEVEL
 
 
-def compare_shares(
+def create_share_outcome(
     comparison: ShareComparison,
     sentence: str,
     conclusion: str,
-    numbers: dict[str, Any],
+    counts: dict[str, Any],
     max_detectable: float = 0.15,
 ) -> Outcome:
     """Return the outcome of a check that compares a share between two snapshots.
@@ -169,17 +173,17 @@ def compare_shares(
         comparison: Shares of the earlier and the later snapshot.
         sentence: Sentence that states the two shares.
         conclusion: Conclusion to append to the sentence if the shares differ.
-        numbers: Counts from which the shares are computed.
-        max_detectable: Maximum value of the smallest detectable difference; if it is larger, the
-            check is undecided unless the shares differ.
+        counts: Counts from which the shares are computed; `Outcome.numbers`.
+        max_detectable: Threshold for the smallest detectable difference: above it, the check is
+            undecided unless the shares differ.
     """
     if comparison.is_changed:
-        return Outcome(True, f"{sentence}: {conclusion}", numbers)
+        return Outcome(True, f"{sentence}: {conclusion}", counts)
     detectable = format_percentage_points(comparison.min_detectable_difference)
     if comparison.min_detectable_difference > max_detectable:
         coarse = f"only a difference of at least {detectable} is detectable"
-        return Outcome(None, sentence, numbers, coarse)
+        return Outcome(None, sentence, counts, coarse)
     if comparison.reaches_min_difference:
         chance = f"a difference below {detectable} may be due to chance"
-        return Outcome(None, sentence, numbers, chance)
-    return Outcome(False, sentence, numbers, f"a difference of {detectable}")
+        return Outcome(None, sentence, counts, chance)
+    return Outcome(False, sentence, counts, f"a difference of {detectable}")

@@ -13,7 +13,7 @@ from builder.drift.checks.outcome import (
     Check,
     Outcome,
     ShareComparison,
-    compare_shares,
+    create_share_outcome,
     fetch_single_row,
     format_share,
     undecided_outcome,
@@ -118,7 +118,7 @@ def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         hosts = count_changed_hosts(connection, REPEATED_TEXTS_BY_HOST, comparison)
         if not hosts.most_hosts_changed:
             return hosts.create_undecided_outcome(says, numbers)
-    return compare_shares(comparison, says, verdict, numbers)
+    return create_share_outcome(comparison, says, verdict, numbers)
 
 
 def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -128,7 +128,9 @@ def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if part is None or numbers["common"] < MIN_DOCUMENTS:
         return undecided_outcome(f"fewer than {MIN_DOCUMENTS} documents are in both snapshots")
     if numbers["delta"] is None:
-        says = "no page changed its length alone, or by a block of words"
+        says = (
+            f"no page changed its length by {MIN_BLOCK_WORDS} words or more, or by a cosmetic edit"
+        )
         return Outcome(False, says, numbers, DETECTABLE_UNIFORM_EDIT)
     says = (
         f"{numbers['pages']:,} of {numbers['common']:,} common pages changed their length by "

@@ -1,6 +1,6 @@
 """Checks that the limit on the length of queries did not change.
 
-If queries of more than a number of words are dropped, the longest query has about this number of
+If queries with more words than a limit are dropped, the longest query has about this number of
 words. Whether a shorter longest query may be due to chance follows from the share of the queries in
 the other snapshot that are longer.
 """

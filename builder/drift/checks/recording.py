@@ -24,8 +24,8 @@ MIN_IMPRESSIONS, MIN_IMPRESSIONS_WITH_CLICK = 200, 100
 """Minimum number of impressions per snapshot, and minimum number of those with a click."""
 
 MAX_SHARE_IF_ABSENT, MIN_SHARE_IF_PRESENT = 0.002, 0.1
-"""Maximum share of impressions with a pattern for the pattern to count as absent, and minimum share
-for it to count as present."""
+"""A pattern is absent from a log if at most the first share of impressions shows it, and present if
+at least the second share does."""
 
 MIN_SHARE_IN_DOUBT = 0.02
 """If at least this share of the impressions of one log have no click, a log in which every
@@ -39,9 +39,9 @@ MAX_LENGTH_RATIO = 0.8
 were omitted."""
 
 MAX_AVOIDED_RATIO = 0.5
-"""Maximum ratio of the click rate of the first rank to that of the most clicked rank for the first
-rank to count as avoided. An engine that shows direct answers above its results can cause a low
-ratio, but not a first rank without any clicks."""
+"""The first rank is avoided if its click rate is less than this fraction of that of the most
+clicked rank. An engine that shows direct answers above its results can cause a low ratio, but not a
+first rank without any clicks."""
 
 CLICK_RATES = """
 SELECT rank, count, total FROM click_diagnostics_{side}
@@ -155,7 +155,7 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
             found.append(f"the first rank has no clicks {when}: ranks are numbered differently")
         elif not found:
             reason = "either ranks are numbered differently or the result page changed"
-            avoids = f"the first rank is hardly clicked {when}: {reason}"
+            avoids = f"the first rank has a low click rate {when}: {reason}"
             return Outcome(None, f"{says}; {avoids}", numbers)
     if not found and _is_pattern_in_only_one_snapshot(without, MIN_SHARE_IN_DOUBT):
         reason = (

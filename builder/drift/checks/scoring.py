@@ -171,7 +171,10 @@ def _describe_contradiction(priors: SnapshotPriors, snapshot_label: str) -> str:
 
 
 def _load_snapshot_priors(connection: duckdb.DuckDBPyConnection, side: str) -> SnapshotPriors:
-    """Recover the prior of a snapshot from its click estimates or, if there are none, its qrels."""
+    """Return the recovered and the implied prior of a snapshot.
+
+    Scores come from the click estimates or, if there are none, from the qrels.
+    """
     score_groups: list[ScoreGroup] = connection.execute(
         ATTRACTIVENESS_BY_COUNTS.format(view=f"click_estimates_{side}", condition="")
     ).fetchall()

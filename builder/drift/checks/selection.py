@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from builder.drift.checks.expected_queries import (
-    count_most_frequent_queries,
+    count_frequent_half_outside_topics,
     count_queries_outside_topics,
     find_changed_topics,
     topic_deletion_detectability,
@@ -69,15 +69,15 @@ def _list_topics(connection: duckdb.DuckDBPyConnection, side: str) -> set[str]:
     return {topic for (topic,) in rows}
 
 
-def _describe_topics(changed: list[dict[str, Any]]) -> str:
+def _describe_topics(changed_topics: list[dict[str, Any]]) -> str:
     """State how many queries the most changed topic lost or gained; count the other topics."""
-    largest = max(changed, key=lambda c: (c["taken"], c["topic"]))
+    largest = max(changed_topics, key=lambda c: (c["taken"], c["topic"]))
     says = (
         f"{largest['taken']} of {largest['safe']} queries of the topic {largest['topic']!r} that "
         f"were frequent enough to be in both snapshots were {largest['direction']}"
     )
-    more = f"; so were those of {len(changed) - 1} more" if len(changed) > 1 else ""
-    return says + more
+    n_others = len(changed_topics) - 1
+    return says + (f"; so were those of {n_others} more" if n_others else "")
 
 
 def _outcome_if_no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -99,8 +99,7 @@ def find_undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str]
     """Return the topics whose deletion or addition would not be detected.
 
     Returns:
-        Topics in alphabetical order; None instead of a list of all topics if the deletion or
-            addition of no topic would be detected.
+        Topics in alphabetical order; None if this is true of all topics, or there are no topics.
     """
     detectable: dict[str, bool] = {}
     for side, other_side, _ in SIDES_AND_CHANGE:
@@ -133,7 +132,7 @@ def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
         if counts.expected >= MIN_EXPECTED_QUERIES:
             enough = True
             if counts.missing_share >= MIN_FILTERED_SHARE and counts.has_unexplained_losses:
-                frequent = count_most_frequent_queries(connection, topics)
+                frequent = count_frequent_half_outside_topics(connection, topics)
                 found = True
                 certain |= direction == "removed" and frequent.missing_share >= MIN_FILTERED_SHARE
     if not numbers:

@@ -26,8 +26,8 @@ MAX_SAME_DIRECTION_SHARE = 0.5
 only in white space, case or punctuation."""
 
 MIN_ONE_SIDED_SHARE, MIN_SAME_DIRECTION = 0.25, 0.9
-"""Minimum share of common pages with another length, and minimum share of these that became shorter
-(or longer), that independent edits hardly reach."""
+"""If the length of at least the first share of common pages changed, and at least the second share
+of these became shorter (or longer), the edits are probably not independent."""
 
 MIN_SWAPPED_PAGES, MIN_SWAPPED_SHARE = 20, 0.05
 """Minimum number and share of common pages with the earlier text of another page that indicate that

@@ -13,7 +13,7 @@ from builder.drift.checks.outcome import (
     Check,
     Outcome,
     ShareComparison,
-    compare_shares,
+    create_share_outcome,
     fetch_single_row,
     format_share,
     undecided_outcome,
@@ -101,13 +101,13 @@ FROM read GROUP BY host
 
 def check_text_lengths(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the shares of texts with nearly the same length; a high share suggests truncation."""
-    outcomes = [_compare_length_peaks(connection, length, unit) for length, unit in LENGTH_UNITS]
+    outcomes = [_check_length_peaks(connection, length, unit) for length, unit in LENGTH_UNITS]
     found = [outcome for outcome in outcomes if outcome.is_construction]
     blind = [outcome for outcome in outcomes if outcome.is_construction is None]
     return (found or blind or outcomes)[0]
 
 
-def _compare_length_peaks(
+def _check_length_peaks(
     connection: duckdb.DuckDBPyConnection, length_sql: str, unit: str
 ) -> Outcome:
     before, after = (
@@ -136,7 +136,7 @@ def _compare_length_peaks(
         if not hosts.most_hosts_changed:
             return hosts.create_undecided_outcome(says, numbers)
     verdict = "texts are truncated differently"
-    return compare_shares(comparison, says, verdict, numbers, max_detectable=0.5)
+    return create_share_outcome(comparison, says, verdict, numbers, max_detectable=0.5)
 
 
 def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -163,7 +163,7 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
             f"before, {format_share(comparison.shares[0])} of texts {what}; "
             f"after, {format_share(comparison.shares[1])}"
         )
-        outcome = compare_shares(comparison, says, verdict, numbers, max_detectable=0.5)
+        outcome = create_share_outcome(comparison, says, verdict, numbers, max_detectable=0.5)
         if comparison.is_changed:
             values = {"pattern": DAMAGE_PATTERNS[kind], "texts": MAX_TEXTS_READ}
             sql = DAMAGED_TEXTS_BY_HOST.format(column=column)

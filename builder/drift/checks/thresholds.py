@@ -46,8 +46,8 @@ MAX_CANDIDATES = 30
 """Maximum number of candidate minimums when searching for the smallest detectable increase."""
 
 ValueCounts = Sequence[tuple[int, int, int]]
-"""Each value, number of rows with it, and number of these rows that the other snapshot lacks; in
-ascending order of values."""
+"""Tuples of a value, the number of rows with this value, and the number of these rows that are
+missing from the other snapshot; in ascending order of values."""
 
 COLUMNS_WITH_MINIMUM = {
     "impressions of a query": ("queries", "impressions"),
@@ -84,7 +84,7 @@ TOTAL_IMPRESSIONS = "SELECT coalesce(sum(impressions), 0)::BIGINT FROM queries_f
 
 @dataclass(frozen=True)
 class PoissonCountModel:
-    """Poisson model of the counts in another snapshot, if both have the same minimum count.
+    """Poisson model of the counts in the other snapshot, assuming that both have the same minimum.
 
     Args:
         counts: Number of rows of this snapshot for each value; see `ValueCounts`.
@@ -147,7 +147,7 @@ class PoissonCountModel:
         return queries / rows
 
     def find_smallest_detectable_minimum(self) -> int | None:
-        """Return the lowest minimum count that would be noticed as raised; None if none would."""
+        """Return the lowest raised minimum count that would be detected; None if none would be."""
         rise = (DETECTABLE_FACTOR - 1) * self.minimum
         tried = {self.minimum - (-rise * n // MAX_CANDIDATES) for n in range(1, MAX_CANDIDATES + 1)}
         for raised_minimum in sorted(tried):
@@ -239,6 +239,7 @@ def _count_queries_by_smallest_value(
 def _sum_common_values(
     connection: duckdb.DuckDBPyConnection, table: str, value_sql: str
 ) -> tuple[int, int]:
+    """Sum the values of common rows in each snapshot; (1, 1) if either sum is 0."""
     sql = COMMON_SUMS.format(table=table, key=TABLE_KEYS[table], value=value_sql)
     before, after = connection.execute(sql).fetchall()[0]
     return (before, after) if before and after else (1, 1)

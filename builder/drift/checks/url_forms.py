@@ -25,8 +25,7 @@ MIN_REAPPEARED_SHARE = 0.3
 """Minimum share of removed pages that reappear under another URL if the id scheme changed."""
 
 MIN_MOVED_SHARE = 0.5
-"""Minimum share of a host's pages with another URL in the later snapshot for the host to count as
-moved."""
+"""A host has moved if at least this share of its pages has another URL in the later snapshot."""
 
 REMOVED_DOCUMENTS = """
 SELECT

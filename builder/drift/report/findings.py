@@ -115,7 +115,7 @@ def _document_update_finding(drift: Drift) -> Iterator[str]:
     most = max(pairs, key=lambda p: p["documents"]["updated"] / _count_common_documents(p))
     documents = most["documents"]
     yield (
-        f"Pages {_changed(drift)} from {most['from']} to {most['to']}: "
+        f"Pages {_describe_change(drift)} from {most['from']} to {most['to']}: "
         f"{format_percent(documents['updated'] / _count_common_documents(most))} of the common "
         "pages were updated, and half of these kept at least "
         f"{format_percent(documents['shingle_jaccard']['median'])} of their word sequences; "
@@ -123,12 +123,13 @@ def _document_update_finding(drift: Drift) -> Iterator[str]:
     )
 
 
-def _changed(drift: Drift) -> str:
-    """Return the verb of a finding about one pair: `changed`, or `changed most` of several."""
+def _describe_change(drift: Drift) -> str:
+    """Return `changed`, or `changed most` if the finding is about one of several pairs."""
     return "changed most" if len(drift["pairs"]) > 1 else "changed"
 
 
 def _count_common_documents(pair: Mapping[str, Any]) -> int:
+    """Count the documents in both snapshots; at least 1, because shares are divided by it."""
     return max(int(pair["documents"]["updated"] + pair["documents"]["unchanged"]), 1)
 
 
@@ -142,17 +143,17 @@ def _vocabulary_finding(drift: Drift) -> Iterator[str]:
         for w in most["rising"][:3]
     )
     yield (
-        f"The vocabulary {_changed(drift)} from {most['from']} to {most['to']} (Jensen-Shannon "
-        f"divergence {format_decimal(most['js_bits'], 4)} bits): "
+        f"The vocabulary {_describe_change(drift)} from {most['from']} to {most['to']} "
+        f"(Jensen-Shannon divergence {format_decimal(most['js_bits'], 4)} bits): "
         f"{_describe_unknown_words(most['oov_share'])}"
         + (f"; {words} rose most." if words else ".")
     )
 
 
-def _describe_unknown_words(share: float) -> str:
-    if not share:
+def _describe_unknown_words(oov_share: float) -> str:
+    if not oov_share:
         return "no word of the later snapshot is new"
-    return f"{format_percent(share, 2)} of the words in the later snapshot are new"
+    return f"{format_percent(oov_share, 2)} of the words in the later snapshot are new"
 
 
 def _query_turnover_finding(drift: Drift) -> Iterator[str]:
@@ -165,7 +166,7 @@ def _query_turnover_finding(drift: Drift) -> Iterator[str]:
     least = min(pairs, key=lambda p: (_kept_query_share(p), -p["queries"]["new"]))
     queries = least["queries"]
     yield (
-        f"Listed queries {_changed(drift)} from {least['from']} to {least['to']}: "
+        f"Listed queries {_describe_change(drift)} from {least['from']} to {least['to']}: "
         f"{format_percent(_kept_query_share(least))} of "
         f"{format_count(queries['kept'] + queries['gone'])} were kept, "
         f"and {pluralize(queries['new'], 'query was', 'queries were')} added."
@@ -191,8 +192,9 @@ def _topic_finding(drift: Drift) -> Iterator[str]:
     most = max(places, key=lambda place: topics["js_bits_impressions"][place])
     row, before, after = _most_changed_topic(topics["mix"], most)
     yield (
-        f"The topic mix {_changed(drift)} from {names[most]} to {names[most + 1]}: Jensen-Shannon "
-        f"divergence {format_decimal(topics['js_bits_impressions'][most], 4)} bits by impressions "
+        f"The topic mix {_describe_change(drift)} from {names[most]} to {names[most + 1]}: "
+        "Jensen-Shannon divergence "
+        f"{format_decimal(topics['js_bits_impressions'][most], 4)} bits by impressions "
         f"and {format_decimal(topics['js_bits'][most], 4)} by queries; "
         f"the share of “{row['topic']}” went from "
         f"{format_percent(before)} to {format_percent(after)} of impressions."

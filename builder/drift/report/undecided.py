@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from builder.drift.report.findings import Drift
 
 MAX_NAMES = 3
-"""Maximum number of pairs or snapshots that are named with a reason."""
+"""Maximum number of pairs or snapshots that are listed for one reason."""
 
 
 def list_undecided_checks(drift: Drift) -> list[str]:
@@ -23,7 +23,7 @@ def list_undecided_checks(drift: Drift) -> list[str]:
 
 
 def _join_names(names: Sequence[str]) -> str:
-    """Join the names of pairs or snapshots; of many, only the first is named."""
+    """Join names of pairs or snapshots; name only the first if there are over `MAX_NAMES`."""
     if len(names) <= MAX_NAMES:
         return ", ".join(names)
     return f"{names[0]} and {len(names) - 1} more"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from builder.drift.checks.outcome import ShareComparison, compare_shares
+from builder.drift.checks.outcome import ShareComparison, create_share_outcome
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from builder.drift.checks.outcome import ShareComparison, compare_shares
 def test_a_difference_that_may_be_chance_is_not_clear(foreign: int, found: bool | None) -> None:
     """0 of 200 against k of 200 has p = 2 C(200, k) / C(400, k): 2.0e-4 at 13, 9.6e-5 at 14."""
     shares = ShareComparison((0, 200), (foreign, 200), min_difference=0.05)
-    outcome = compare_shares(shares, "says", "conclusion", {})
+    outcome = create_share_outcome(shares, "says", "conclusion", {})
     assert outcome.is_construction is found
     assert shares.min_detectable_difference == 0.07
     if found is None:
