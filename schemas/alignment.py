@@ -43,8 +43,8 @@ class DocumentsMap(TableSchema):
     loose_id = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="Smallest doc_id of this document and those whose URLs differ from its URL "
-        "only in scheme, www or trailing slash; null if there are no such documents",
+        description="Smallest doc_id among this document and all documents whose URLs differ from "
+        "its URL only in scheme, www or trailing slash; null if there are no others",
     )
     crawled = dy.List(
         dy.String(),

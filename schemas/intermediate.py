@@ -23,7 +23,7 @@ class PageVerdicts(Verdicts):
 
 
 class KeptCandidates(Candidates):
-    """Candidate queries, except variants that another candidate represents."""
+    """Candidate queries after merging variants: one representative per group of variants."""
 
 
 class GradedPairs(Qrels):

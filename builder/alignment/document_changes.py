@@ -120,6 +120,8 @@ def _create_earlier_documents_view(
     """Create the view `documents_earlier`, with the document ids of all given tables."""
     paths = [path for table in tables for path in table.paths]
     if paths:
-        parquet.open_relation(connection, *paths).select("doc_id").create_view("documents_earlier")
+        parquet.read_parquet_relation(connection, *paths).select("doc_id").create_view(
+            "documents_earlier"
+        )
     else:
         connection.execute("CREATE TEMP TABLE documents_earlier (doc_id VARCHAR)")

@@ -194,7 +194,7 @@ def _write_id_map(
         schema: Schema of the map.
     """
     ids = _count_distinct_ids(connection, tables, id_column)
-    parquet.open_relation(connection, *parquet.list_files(presence_folder)).create_view(
+    parquet.read_parquet_relation(connection, *parquet.list_files(presence_folder)).create_view(
         "snapshot_presence"
     )
     rows = write_query_result(connection, sql, target, schema)
@@ -284,7 +284,7 @@ def _count_distinct_ids(
 ) -> int:
     """Return the number of distinct ids in all tables."""
     paths = (path for table in tables.values() for path in table.paths)
-    parquet.open_relation(connection, *paths).create_view("all_ids")
+    parquet.read_parquet_relation(connection, *paths).create_view("all_ids")
     sql = f"SELECT count(DISTINCT ('0x' || {id_column}[2:])::UBIGINT) FROM all_ids"  # noqa: S608
     (count,) = connection.execute(sql).fetchall()[0]
     connection.execute("DROP VIEW all_ids")

@@ -118,8 +118,8 @@ def evaluate_on_held_out_impressions(
     )
     return [
         *_click_rate_rows(predicted, log.test, params.model),
-        *_score_rows("held_out", score, log.test, train, params.model),
-        *_score_rows("baseline", baseline_score, log.test, train, BASELINE),
+        *_result_rows_from_score("held_out", score, log.test, train, params.model),
+        *_result_rows_from_score("baseline", baseline_score, log.test, train, BASELINE),
     ]
 
 
@@ -139,7 +139,7 @@ def _click_rate_rows(
         yield "held_out_clicks", rank, clicks, total, round(rate, DECIMALS), model
 
 
-def _score_rows(
+def _result_rows_from_score(
     prefix: str, score: ClickModelScore, pages: ResultPages, train_impressions: int, model: str
 ) -> Iterator[Diagnostic]:
     """Yield rows of log-likelihood and mean perplexity, then one row of perplexity per rank."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from builder.clicks.log_conversion import convert_to_parquet, row_count_if_readable_in_place
+from builder.clicks.log_conversion import convert_to_parquet, row_count_if_no_conversion_needed
 from builder.clicks.log_summary import LogSummary
 from builder.errors import DataError, UsageError
 from builder.ingest.advice import LOG_ADVICE, advise_on_rejects
@@ -99,7 +99,7 @@ def open_log(
             f"{log}: file not found; expected a query log as JSON lines, Parquet, CSV or TSV"
         )
     summary = LogSummary(str(log))
-    rows = row_count_if_readable_in_place(log) if log_params == STANDALONE else None
+    rows = row_count_if_no_conversion_needed(log) if log_params == STANDALONE else None
     if rows is not None:
         _create_records_view(connection, log)
     if rows is not None and not _has_unclean_queries(connection):
@@ -168,7 +168,7 @@ def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _create_records_view(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Create the view `records`, with null users if the file has no user column."""
-    rows = parquet.open_relation(connection, path, file_row_number=True)
+    rows = parquet.read_parquet_relation(connection, path, file_row_number=True)
     if "user" not in rows.columns:
         rows = rows.project('NULL::VARCHAR AS "user", *')
     rows.create_view("records", replace=True)

@@ -28,12 +28,12 @@ MIN_NODE = 1e-300
 
 @dataclass(frozen=True)
 class ClickEvidence:
-    """Click counts of n groups; the query-document pairs of a group have identical counts.
+    """Click counts of query-document pairs, stored once per group of pairs with equal counts.
 
     Args:
-        examinations: Number of examinations, int64[n].
-        clicks: Number of clicks, int64[n]; at most `examinations`.
-        last_clicks: Number of last clicks, int64[n]; at most `clicks`.
+        examinations: Number of examinations of each pair in the group, int64[n].
+        clicks: Number of clicks on each pair in the group, int64[n]; at most `examinations`.
+        last_clicks: Number of last clicks on each pair in the group, int64[n]; at most `clicks`.
     """
 
     examinations: Integers

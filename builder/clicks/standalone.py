@@ -98,7 +98,7 @@ def estimate_from_log(
         summary = open_log(connection, log, allowed, reported, log_params)
         used = create_pair_counts(connection, params, int(allowed.memory * share))
         add_rejects_to_summary(connection, summary, used.total)
-        summary.notes.extend(_missing_user_notes(connection, params))
+        summary.notes.extend(_note_missing_users(connection, params))
         priors = None
         if model == "sdbn":
             priors = choose_priors(connection, params)
@@ -117,7 +117,7 @@ def check_model_name(name: str) -> None:
     get_fit_function(name)
 
 
-def _missing_user_notes(
+def _note_missing_users(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters
 ) -> Iterator[str]:
     """Yield a note if `votes` or `pages` depends on user ids, but no impression has a user id."""

@@ -153,12 +153,12 @@ FROM pages
 
 
 class ImpressionCounts(NamedTuple):
-    """Number of counted impressions, in total and without clicks.
+    """Numbers of impressions that the click statistics count.
 
     Args:
-        total: Number of counted impressions.
-        without_click: Number of these impressions that have no click; if pages are joined, the
-            number of these impressions whose visit has no click.
+        total: Number of all these impressions.
+        without_click: Number of those without a click. If result pages are joined to one visit,
+            number of those whose visit has no click.
     """
 
     total: int

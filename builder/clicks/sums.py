@@ -62,7 +62,7 @@ def sum_estimates(
         )
     with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
         files = (path for table in estimates for path in table.paths)
-        parquet.open_relation(connection, *files).create_view("added")
+        parquet.read_parquet_relation(connection, *files).create_view("added")
         connection.execute(SUMS)
         create_sdbn_estimates(connection, choose_priors(connection, params))
         return write_query_result(connection, SDBN_ESTIMATES, out, ClickEstimates)

@@ -100,7 +100,7 @@ def find_matching_files(definition_file: Path, pattern: str, key: str) -> list[S
 
 
 def find_compressed_duplicate(sources: Iterable[Source]) -> tuple[Source, Source] | None:
-    """Return two files whose paths differ only in the compression suffix, or None if all differ."""
+    """Return two files whose paths differ only in the compression suffix, or None."""
     files = sorted(
         (_strip_compression_suffix(source.path), source.name, source) for source in sources
     )

@@ -1,9 +1,9 @@
-r"""Lookup tables for characters: lowercase form, and whether a word can contain the character.
+r"""Lookup tables that lowercase non-ASCII characters and recognize word characters.
 
 Input: UTF-8 bytes and the offsets of non-ASCII characters. Output: the bytes with these characters
 lowercased in place.
 
-The tables are computed with Polars, so that they agree with the Unicode version of its regular
+The tables are computed with Polars, so that they match the Unicode version of its regular
 expressions. They omit joiners, code points from `TABLE_SIZE` on, and characters whose lowercase
 form depends on the context or has a different length in bytes.
 """

@@ -97,7 +97,7 @@ class FingerprintStore:
 
     def create_fingerprints_view(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Create the view `fingerprinted` of all accepted pages with their fingerprints."""
-        parquet.open_relation(connection, *self._pages).create_view("fingerprinted")
+        parquet.read_parquet_relation(connection, *self._pages).create_view("fingerprinted")
 
     def find_duplicates(
         self, connection: duckdb.DuckDBPyConnection, threshold: float
@@ -113,7 +113,7 @@ class FingerprintStore:
         """
         connection.table("fingerprinted").select(HASHES).create_view("hashes")
         if self._bands:
-            parquet.open_relation(connection, *self._bands).create_view("bands")
+            parquet.read_parquet_relation(connection, *self._bands).create_view("bands")
         else:
             connection.register("bands", pl.DataFrame(schema=BAND_SCHEMA).to_arrow())
         signatures = SignatureFile(self._signatures, np.concatenate(self._keys))

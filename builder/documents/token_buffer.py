@@ -47,9 +47,10 @@ class TokenBuffer(NamedTuple):
 
     Args:
         data: UTF-8 bytes of the tokens and spaces.
-        bounds: Byte offset of the first text, then the end offset of each text, int64[n + 1].
+        bounds: Byte offsets of the texts, int64[n + 1]: text i is `data[bounds[i]:bounds[i + 1]]`.
         ends: Byte offset of the space after each token, int64[m].
-        text_offsets: Index of the first token of each text, then m, int64[n + 1].
+        text_offsets: Token offsets of the texts, int64[n + 1]: text i consists of the tokens from
+            `text_offsets[i]` to `text_offsets[i + 1] - 1`.
     """
 
     data: Bytes

@@ -86,7 +86,7 @@ def collect_page_verdicts(
 
 
 def _read_page_batches(pages: Table, limits: ResourceLimits) -> Iterator[pl.DataFrame]:
-    """Yield the document keys and URLs of all pages in batches, as input of plug-ins."""
+    """Yield batches of the document keys and URLs of all pages, to pass to plug-ins."""
     with limits.connect_to_duckdb() as connection:
         pages.create_view(connection, "pages")
         for batch in connection.sql(PAGES_TO_LABEL).to_arrow_reader(PAGES_PER_CALL):

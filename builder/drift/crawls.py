@@ -90,7 +90,7 @@ def _compare_tables(
     pages_from, pages_to = (table_at(scratch / label, "pages", Pages) for label in pair)
     crawls = CrawlTables(pages_from, pages_to)
     align_documents(connection, changes, *of_both, (), pair, params, limits, progress, crawls)
-    parquet.open_relation(connection, changes).create_view("document_changes")
+    parquet.read_parquet_relation(connection, changes).create_view("document_changes")
     connection.execute(document_drift.CREATE_URL_VIEW)
     counts = document_drift.document_change_statistics(connection)
     common = counts["updated"] + counts["unchanged"]
@@ -156,7 +156,9 @@ def _write_documents(
         rows.write_parquet(fingerprints / f"{number:06d}.parquet", compression="lz4")
     with limits.connect_to_duckdb() as connection, TableWriter(target, Documents) as writer:
         fetches.create_view(connection, "fetches")
-        parquet.open_relation(connection, *parquet.list_files(fingerprints)).create_view("pages")
+        parquet.read_parquet_relation(connection, *parquet.list_files(fingerprints)).create_view(
+            "pages"
+        )
         for rows in read_pages_in_key_order(connection, limits.memory):
             writer.append(pl.concat([no_documents, rows], how="diagonal_relaxed"))
     return Table((target,), Documents)

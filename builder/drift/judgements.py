@@ -1,8 +1,9 @@
 """Computes statistics of qrels: grades, evidence, label stability and lost relevant documents.
 
 Reads the qrels of every snapshot and the change tables, as DuckDB views. Returns plain dictionaries
-for `drift.json`. A *flip* is a pair judged in both snapshots whose grade changes between 0 and 2.
-The evidence of a pair judged in both snapshots is the smaller of its two numbers of examinations.
+for `drift.json`. A *flip* is a pair judged in both snapshots whose grade changes from 0 to
+2 or from 2 to 0. The evidence of a pair judged in both snapshots is the smaller of its two
+examination counts.
 """
 
 from bisect import bisect_right

@@ -105,7 +105,7 @@ def count_lost_words(
             folder = limits.scratch / f"lost-{index}"
             rows = _track_batches(read_row_groups(documents, parquet.scan(lost)), ledger, progress)
             _write_partial_counts(rows, parquet.scan(lost), folder, limits.threads)
-            counts = parquet.open_relation(connection, *parquet.list_files(folder))
+            counts = parquet.read_parquet_relation(connection, *parquet.list_files(folder))
             parts.append(counts.select(f"{index} AS index, token, n"))
         create_union_view(parts, "partial")
         connection.execute("SET VARIABLE names = $names", {"names": list(earlier)})
@@ -133,7 +133,7 @@ def write_word_counts(
     """
     partial = target.with_suffix("")
     _write_partial_counts(batches, core_ids, partial, threads)
-    parquet.open_relation(connection, *parquet.list_files(partial)).create_view("partial")
+    parquet.read_parquet_relation(connection, *parquet.list_files(partial)).create_view("partial")
     write_query_result(connection, MERGE, target, WordCounts)
     connection.execute("DROP VIEW partial")
     shutil.rmtree(partial)

@@ -124,7 +124,7 @@ def read_columns(
         return frame.select(pl.col(name).cast(kind) for name, kind in dtypes.items())
 
 
-def open_relation(
+def read_parquet_relation(
     connection: duckdb.DuckDBPyConnection, *paths: Path, **options: Any
 ) -> duckdb.DuckDBPyRelation:
     """Return a DuckDB relation that reads one or more Parquet files.

@@ -46,7 +46,7 @@ class Table(Generic[SchemaType]):
 
     def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         """Return the table as a DuckDB relation."""
-        return parquet.open_relation(connection, *self.paths)
+        return parquet.read_parquet_relation(connection, *self.paths)
 
     def create_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Create a DuckDB view of the table with the given name."""

@@ -63,8 +63,8 @@ class TranslationParameters(Section):
     )
     retry: bool = Field(
         default=True,
-        description="Translate again if an output is empty, truncated, repetitive, of abnormal "
-        "length or still French, with beam size 4 and without repeated 4-grams",
+        description="Retry with beam size 4 and no repeated 4-grams if an output is empty, "
+        "truncated, repetitive, of abnormal length or still French",
     )
     on_english: Literal["source", "keep"] = Field(
         default="source",

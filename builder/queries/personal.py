@@ -3,8 +3,8 @@
 Regular expressions run on whole columns in Polars, in linear time on any input. Texts that may
 contain a number with a check digit are then verified one by one.
 
-Kinds: e-mail addresses; French and international phone numbers, except French 08 numbers, which
-are service numbers; IBAN (ISO 13616, mod-97 check); French social security numbers (NIR, check key
+Kinds: e-mail addresses; French and international phone numbers, except French 08 numbers, which are
+service numbers; IBAN (ISO 13616, mod-97 check); French social security numbers (NIR, check digits
 97 - n mod 97); payment cards (ISO/IEC 7812, Luhn check); public IPv4 and IPv6 addresses.
 """
 
@@ -126,7 +126,7 @@ def _has_social_security_number(text: str) -> bool:
 
 
 def _is_social_security_number(number: str) -> bool:
-    """Return whether 15 characters are a French social security number with a valid check key."""
+    """Return whether 15 characters are a French social security number with valid check digits."""
     if not _NIR.fullmatch(number):
         return False
     digits = number[:13].replace("2A", "19").replace("2B", "18")

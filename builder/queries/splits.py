@@ -111,7 +111,7 @@ def _split_later_snapshot(
             connection, queries, earlier.filter(split="train"), threshold, has_french
         )
         ids = sorted({*ids, *near})
-    return queries.with_columns(seen_or_test_expr(ids))
+    return queries.with_columns(later_split_expr(ids))
 
 
 def split_key_expr() -> pl.Expr:
@@ -137,7 +137,7 @@ def training_ids(train_queries: Sequence[Table]) -> list[str]:
     return sorted({*ids["query_id"], *ids["variant_set"].drop_nulls()})
 
 
-def seen_or_test_expr(train_ids: list[str]) -> pl.Expr:
+def later_split_expr(train_ids: list[str]) -> pl.Expr:
     """Return an expression for the split in a later snapshot: `seen` or `test`.
 
     A query is `seen` if the query or its variant set is in training.

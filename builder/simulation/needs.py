@@ -160,16 +160,16 @@ def create_query_for_need(params: SimulationParameters, need: int, snapshot: int
         create_query_forms(params, need),
         tuple(page_url(params, int(p), int(m)) for p, m in zip(pages, moves, strict=True)),
         tuple(grades),
-        scale_by_grade(
+        interpolate_in_grade_ranges(
             ATTRACTIVENESS_RANGES, grades, hash_arrays_to_uniform(params.seed, need, pages, 6)
         ),
-        scale_by_grade(
+        interpolate_in_grade_ranges(
             SATISFACTION_RANGES, grades, hash_arrays_to_uniform(params.seed, need, pages, 7)
         ),
     )
 
 
-def scale_by_grade(
+def interpolate_in_grade_ranges(
     ranges: dict[int, tuple[float, float]], grades: list[int], fractions: FloatArray
 ) -> FloatArray:
     """Scale each fraction to the range of values that belongs to its grade.

@@ -29,7 +29,7 @@ from builder.simulation.needs import (
     ATTRACTIVENESS_RANGES,
     SATISFACTION_RANGES,
     SimulatedQuery,
-    scale_by_grade,
+    interpolate_in_grade_ranges,
 )
 from builder.simulation.parameters import SimulationParameters
 from builder.simulation.personal import create_personal_data_query
@@ -210,7 +210,9 @@ def _create_topic_query(
     keys = np.array([hash_integers(*pages[page].url.encode()) for page in results], dtype=np.uint64)
     typo = add_typo(text, Rng(params.seed, number))
     attractiveness, satisfaction = (
-        scale_by_grade(ranges, grades, hash_arrays_to_uniform(params.seed, number, keys, stream))
+        interpolate_in_grade_ranges(
+            ranges, grades, hash_arrays_to_uniform(params.seed, number, keys, stream)
+        )
         for ranges, stream in ((ATTRACTIVENESS_RANGES, 6), (SATISFACTION_RANGES, 7))
     )
     return SimulatedQuery(

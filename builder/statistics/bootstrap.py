@@ -23,7 +23,7 @@ _BLOCK_CELLS = 2**22
 
 
 class QueryScores(Protocol):
-    """Protocol for the scores of one snapshot per query, the input of `resampled_means`."""
+    """Protocol for the per-query scores of one snapshot, the input of `resampled_means`."""
 
     @property
     def query_ids(self) -> Sequence[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 
-def equal_length_batches(
+def batch_by_length(
     lengths: Sequence[int], max_tokens: int, max_sentences: int | None = None
 ) -> Iterator[list[int]]:
     """Group sentences with equal numbers of tokens into batches, longest sentences first.

@@ -17,7 +17,7 @@ import ctranslate2
 
 from builder.errors import FormatError
 from builder.parameters import TranslationParameters
-from builder.translation.batches import equal_length_batches
+from builder.translation.batches import batch_by_length
 from builder.translation.cutting import separate_untranslatable_parts, split_to_size
 from builder.translation.model import ModelFolder, read_model
 from builder.translation.parts import ModelOutput, SentenceBlock, SplitSentence
@@ -180,7 +180,7 @@ class CTranslate2Engine:
         """Group tokenized parts into batches, and yield the indices of the parts of each batch."""
         together = self.invariant or self.params.batching == "fast"
         lengths = [len(p) for p in pieces]
-        return equal_length_batches(lengths, self.params.batch_tokens, None if together else 1)
+        return batch_by_length(lengths, self.params.batch_tokens, None if together else 1)
 
     def _start_batch(
         self, block: SentenceBlock, indices: list[int], is_retry: bool
@@ -218,7 +218,7 @@ class CTranslate2Engine:
     def _submit_batch(
         self, batch: list[list[str]], is_retry: bool
     ) -> list[ctranslate2.AsyncTranslationResult]:
-        """Submit parts of the same length in tokens for decoding; wait while the queue is full."""
+        """Submit a batch of parts with equal token counts; wait while the queue is full."""
         prefix = self.params.target_prefix
         results: list[ctranslate2.AsyncTranslationResult] = self.translator.translate_batch(
             [self._add_special_tokens(pieces) for pieces in batch],

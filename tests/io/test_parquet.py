@@ -24,7 +24,7 @@ def test_a_name_is_no_pattern(tmp_path: Path, name: str) -> None:
     assert parquet.check_and_scan(*files).collect().rows() == [(0,)]
     other = tmp_path / "ab/t.parquet"
     with duckdb.connect() as connection:
-        found = parquet.open_relation(connection, *files, other)
+        found = parquet.read_parquet_relation(connection, *files, other)
         assert found.columns == ["n"]
         assert found.order("n").to_arrow_table().to_pydict() == {"n": [0, 2]}
 

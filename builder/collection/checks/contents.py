@@ -80,7 +80,7 @@ CHECKS = (
         "LB217",
         "English texts are translated",
         "warning",
-        "French texts left untranslated without a warning",
+        "untranslated French texts that are not flagged",
         "translate again with `translate.retry = true`, which marks texts that remain untranslated",
         _create_text_fault_finder("untranslated"),
     ),

@@ -131,7 +131,7 @@ class DocumentImporter:
 
     def _create_staged_view(self, connection: duckdb.DuckDBPyConnection, paths: list[Path]) -> None:
         if paths:
-            parquet.open_relation(connection, *paths).create_view("pages")
+            parquet.read_parquet_relation(connection, *paths).create_view("pages")
         else:
             connection.register("pages", pl.DataFrame(schema=STAGED_SCHEMA).to_arrow())
 

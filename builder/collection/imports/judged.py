@@ -69,7 +69,7 @@ def assign_query_keys(
     return with_keys.select("text", "split", "text_key", "query_id"), keys
 
 
-def map_translations(
+def match_translations(
     queries: pl.DataFrame, source_queries: pl.DataFrame, log: ImportLog
 ) -> dict[str, str]:
     """Return the English text of each query id; reject repeated ids and ids without an original.

@@ -126,7 +126,7 @@ def _extract_title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _join_texts(field_value: object) -> str | None:
-    """Convert the value of a JSON field to one string; None if it is not a text or list of texts.
+    """Convert the value of a JSON field to one string; return None for other types.
 
     A list of strings is joined with LF; null becomes an empty string.
     """

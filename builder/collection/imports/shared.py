@@ -55,7 +55,7 @@ def _read_query_file(path: Path, root: Path, log: ImportLog) -> pl.DataFrame:
 
 
 def _combine_queries(frames: Sequence[pl.DataFrame], log: ImportLog) -> pl.DataFrame:
-    """Concatenate queries, keep the first of each id, and reject those with another text."""
+    """Concatenate queries, keep the first of each id, and reject later ones with another text."""
     queries = pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
     text = pl.col("text").str.replace_all(r"\s+", " ")
     contradicting = queries.filter(text != text.first().over("query_id"))

@@ -16,7 +16,7 @@ from builder.collection.imports.judged import (
     build_qrels_table,
     build_queries_table,
     map_ids_to_text_keys,
-    map_translations,
+    match_translations,
     read_all_queries,
     read_judged_query_ids,
     read_unique_qrels,
@@ -75,7 +75,7 @@ def read_snapshot_queries(
     if source == FRENCH:
         ids = pl.concat([ids, queries["query_id"]])
         english = _read_queries(release, snapshot, ENGLISH, shared_queries, ids, log)
-        translations = map_translations(english, queries, log)
+        translations = match_translations(english, queries, log)
     elif queries.is_empty():
         queries = _read_queries(release, snapshot, FRENCH, shared_queries, ids, log)
     table, keys = assign_query_keys(queries, id_scope, log)

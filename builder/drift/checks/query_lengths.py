@@ -57,21 +57,23 @@ def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(False, says, numbers, f"a limit of {limit} words")
 
 
-def _find_detectable_length_limit(before: ValueCounts, rows_after: int) -> int | None:
+def _find_detectable_length_limit(
+    lengths_before: ValueCounts, query_count_after: int
+) -> int | None:
     """Return the largest limit on query length, in words, that would be detected.
 
     Args:
-        before: Number of queries of the earlier snapshot by negated length in words.
-        rows_after: Number of queries of the later snapshot.
+        lengths_before: Number of queries of the earlier snapshot by negated length in words.
+        query_count_after: Number of queries of the later snapshot.
 
     Returns:
         The limit; None if no limit of at least half the longest query would be detected.
     """
-    longest = -before[0][0]
-    total = sum(rows for _, rows, _ in before)
+    longest = -lengths_before[0][0]
+    total = sum(rows for _, rows, _ in lengths_before)
     for limit in range(longest - 1, max(0, longest // 2 - 1), -1):
-        longer = sum(rows for value, rows, _ in before if -value > limit)
-        kept = rows_after * (1 - longer / total)
+        longer = sum(rows for value, rows, _ in lengths_before if -value > limit)
+        kept = query_count_after * (1 - longer / total)
         if longer == total or kept * math.log10(1 - longer / total) < MAX_LOG10_P_VALUE:
             return limit
     return None

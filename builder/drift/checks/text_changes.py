@@ -64,7 +64,7 @@ def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return undecided_outcome(f"fewer than {MIN_COMMON_PAGES} documents are in both snapshots")
     says = f"{numbers['unchanged']:,} of {numbers['common']:,} common pages have the same text"
     numbers |= fetch_single_row(connection, SWAPPED_TEXTS)
-    if reason := _describe_common_effect(**numbers):
+    if reason := _describe_prevalent_change(**numbers):
         return Outcome(None, f"{says}, {reason}", numbers)
     if numbers["unchanged"] >= MIN_UNCHANGED_SHARE * numbers["common"]:
         sees = f"an edit of more than {format_share(1 - MIN_UNCHANGED_SHARE)} of the common pages"
@@ -72,7 +72,7 @@ def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(None, f"{says}: texts are extracted differently, or all were edited", numbers)
 
 
-def _describe_common_effect(
+def _describe_prevalent_change(
     *, common: int, shorter: int, longer: int, reformatted: int, swapped: int, **_: int
 ) -> str:
     """Describe an effect that too many edits have in common; empty if there is none."""

@@ -42,7 +42,7 @@ STATUS_PARTS = (
 )
 
 
-def reason_pages_not_comparable(drift: Drift) -> str | None:
+def why_pages_are_not_comparable(drift: Drift) -> str | None:
     """Return the reason why no pages can be compared; None if pages can be compared."""
     if not drift["pairs"]:
         return "There is only one snapshot, so there is nothing to compare."
@@ -54,7 +54,7 @@ def reason_pages_not_comparable(drift: Drift) -> str | None:
 def pages_section(drift: Drift) -> Markup:
     """Render a report section on added, removed and updated pages, and on how much they changed."""
     pairs = drift["pairs"]
-    if (why := reason_pages_not_comparable(drift)) is not None:
+    if (why := why_pages_are_not_comparable(drift)) is not None:
         return section("pages", "Pages", None, empty_note(why))
     return section(
         "pages",
@@ -109,7 +109,7 @@ def _unknown_crawl_note(pairs: Sequence[Mapping[str, Any]]) -> str:
 def _survival_chart(drift: Drift) -> Markup:
     rows = drift["documents"]["survival"]
     return line_chart(
-        "Share of the first snapshot's pages in later snapshots",
+        "Share of the first snapshot's pages still present in later snapshots",
         [row["snapshot"] for row in rows],
         (
             LineSeries("present", "updated", [row["present_share"] for row in rows]),

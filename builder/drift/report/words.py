@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.drift.report.documents import reason_pages_not_comparable
+from builder.drift.report.documents import why_pages_are_not_comparable
 from builder.drift.report.sections import (
     Drift,
     collapse_table_if_long,
@@ -35,7 +35,7 @@ MAX_PAIRS = 36
 def words_section(drift: Drift) -> Markup:
     """Render a report section on vocabulary differences, and on the words that changed most."""
     everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
-    if (why := reason_pages_not_comparable(drift)) is not None:
+    if (why := why_pages_are_not_comparable(drift)) is not None:
         return section("words", "Words", None, empty_note(why))
     names = [s["snapshot"] for s in drift["snapshots"]]
     return section(

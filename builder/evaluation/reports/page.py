@@ -68,7 +68,7 @@ def html_report(evaluation: Evaluation) -> str:
         "drops",
         "Drop per query",
         "Queries judged in both snapshots, sorted by drop.",
-        grid(_query_drop_charts(evaluation)),
+        grid(_score_drop_charts(evaluation)),
     )
     contents = [(name, f"{name.capitalize()} queries") for name in TOPIC_SETS]
     return render_page(
@@ -119,7 +119,7 @@ def _mean_chart(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
     return line_chart(f"Mean {measure}", evaluation.snapshots, series)
 
 
-def _query_drop_charts(evaluation: Evaluation) -> list[Markup]:
+def _score_drop_charts(evaluation: Evaluation) -> list[Markup]:
     """Draw a bar chart of per-query score drops for each system and pair of snapshots."""
     measure = evaluation.parameters.measures[0]
     rows = evaluation.query_drops.filter(pl.col("measure") == measure)

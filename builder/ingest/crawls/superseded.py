@@ -93,7 +93,7 @@ class LatestFetchSelector:
                 f"{list(clash[0])}; remove one of them from the crawl"
             )
         self._connection.execute(TIED)
-        parquet.open_relation(self._connection, fetches_path).create_view("texts")
+        parquet.read_parquet_relation(self._connection, fetches_path).create_view("texts")
         self._connection.execute("DROP TABLE superseded")
         self._connection.execute(SUPERSEDED)
         rows = self._connection.sql("SELECT file, line FROM superseded ORDER BY number")

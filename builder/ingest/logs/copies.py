@@ -36,6 +36,6 @@ def check_contents_differ(
         if first is log or next(read_raw_batches([log], None, params, limits), None) is None:
             continue
         raise DataError(
-            f"expected files of different content, found {first.source.name} and "
+            f"expected files with different contents, found {first.source.name} and "
             f"{log.source.name} with the same SHA-256; remove one of them"
         )

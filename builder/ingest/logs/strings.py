@@ -136,7 +136,7 @@ class StringTableWriter:
         self._opened.close()
         with self._limits.connect_to_duckdb(ENGINE_SHARE) as connection:
             for path in self._paths:
-                parquet.open_relation(connection, path).create_view(path.stem)
+                parquet.read_parquet_relation(connection, path).create_view(path.stem)
             connection.execute(DISTINCT)
             if found := connection.execute(COLLISIONS).fetchall():
                 raise DataError(

@@ -69,7 +69,7 @@ def find_impressions_to_drop(
         Reader of the columns `impression`, `file`, `record`, `reason`, sorted by impression.
     """
     is_dated = params.undated == "reject"
-    parquet.open_relation(connection, log_path).create_view("logged")
+    parquet.read_parquet_relation(connection, log_path).create_view("logged")
     set_sql_variables(
         connection,
         bot_rate=params.bot_rate,

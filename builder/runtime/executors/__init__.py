@@ -90,7 +90,7 @@ def map_partitions(
 
 @contextmanager
 def process_pool(
-    limits: "ResourceLimits", work_bytes: int, min_work_bytes: int, worker_bytes: int
+    limits: "ResourceLimits", input_bytes: int, min_input_bytes: int, memory_per_worker: int
 ) -> "Iterator[ResourceLimits]":
     """Context manager that yields limits with a process pool as executor if the work is large.
 
@@ -99,13 +99,13 @@ def process_pool(
 
     Args:
         limits: Threads, memory and scratch space shared by all workers.
-        work_bytes: Size of the work in bytes.
-        min_work_bytes: Size in bytes from which the start-up cost of processes pays off.
-        worker_bytes: Memory per process; no pool is created unless two processes fit.
+        input_bytes: Size of the input in bytes.
+        min_input_bytes: Size in bytes from which the start-up cost of processes pays off.
+        memory_per_worker: Memory per process in bytes; no pool is created unless two processes fit.
     """
-    count = min(limits.threads, limits.memory // worker_bytes)
+    count = min(limits.threads, limits.memory // memory_per_worker)
     is_unsupported = not limits.executor.in_process or current_process().daemon
-    if is_unsupported or count < 2 or work_bytes < min_work_bytes:
+    if is_unsupported or count < 2 or input_bytes < min_input_bytes:
         yield limits
         return
     with closing(ProcessExecutor(count)) as executor:

@@ -219,7 +219,7 @@ def _write_tables(
         "posts", rows_in=PostLabeler(definition, markers).write_work_table(inputs.posts, work)
     )
     with limits.connect_to_duckdb() as connection:
-        parquet.open_relation(connection, work).create_view("work")
+        parquet.read_parquet_relation(connection, work).create_view("work")
         connection.register("verdict", human_labels.to_arrow())
         require_labels_match_posts(connection, inputs.annotations)
         select_posts(connection, definition)

@@ -25,12 +25,12 @@ KENTER_FILTERING = FilteringParameters(cutoffs=KENTER_SWEEP)
 
 @dataclass(frozen=True, slots=True)
 class FilteringTrendParameters:
-    """Parameters of trends of filtering runs.
+    """Parameters for fitting trends to the scores of filtering runs.
 
     Args:
         measure: Measure whose trend is fitted, one of `MEASURES`.
         residuals: Kind of residuals used to test the model assumptions.
-        filtering: Parameters of the evaluation; a trend is fitted per cut-off.
+        filtering: Parameters of the evaluation; one trend is fitted per cut-off.
 
     Raises:
         UsageError: the measure or the kind of residuals is unknown.

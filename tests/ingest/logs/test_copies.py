@@ -20,7 +20,7 @@ def test_copies_are_refused_by_name(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(DataError) as caught:
         ingest(tmp_path, files)
     assert str(caught.value) == (
-        "expected files of different content, found log (1).jsonl and log.jsonl with the same "
+        "expected files with different contents, found log (1).jsonl and log.jsonl with the same "
         "SHA-256; remove one of them"
     )
 
