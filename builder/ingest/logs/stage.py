@@ -18,6 +18,7 @@ from builder.ingest.advice import (
     advise_on_rejects,
     frequent_reasons,
     note_empty_files,
+    note_rejected_clicks,
 )
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.logs.checks import check_records
@@ -116,6 +117,7 @@ def ingest_log(
     ledger.notes.extend(split_notes)
     advice = {k: v for k, v in LOG_ADVICE.items() if k != REPEATED or not split_notes}
     ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, advice))
+    ledger.notes.extend(note_rejected_clicks(ledger.rejected, ledger.rows_in, staged_log.clicked))
     _check_not_empty(ledger, staged_log, params, files)
     return ledger
 
@@ -185,7 +187,8 @@ def _check_not_empty(
         )
     if ledger.rows_out and not staged_log.clicked and params.clickless == "refuse":
         raise DataError(
-            f"expected clicks, found none in {ledger.rows_out:,} impressions of {names}; check "
+            f"expected clicks, found none in {ledger.rows_out:,} impressions of {names}"
+            f"{f' (rejected: {counts})' if counts else ''}; check "
             f"log.fields.clicks (now {params.fields.clicks!r}), log.fields.clicked and "
             'log.click_form, or set log.clickless = "allow"'
         )
