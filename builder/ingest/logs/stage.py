@@ -33,6 +33,7 @@ from builder.ingest.logs.formats import (
 from builder.ingest.logs.keys import EncodedRecords, KeyEncoder
 from builder.ingest.logs.staging import StagedLog
 from builder.ingest.logs.strings import StringTableWriter
+from builder.ingest.logs.unused_fields import note_unused_fields
 from builder.ingest.logs.user_rules import find_impressions_to_drop
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
@@ -90,6 +91,7 @@ def ingest_log(
     if len(logs) > 1:
         columns = {log.source.name: optional_column_presence(log, params) for log in logs}
         ledger.notes.extend(note_missing_columns(columns))
+    ledger.notes.extend(note_unused_fields(logs, params))
     split_notes: list[str] = []
     added = 0
     with RejectWriter(out, "log", ledger) as rejects:
