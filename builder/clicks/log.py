@@ -41,7 +41,9 @@ def standalone_log_parameters(params: LogParameters) -> LogParameters:
 CREATE_CHECKED = """
 CREATE VIEW checked AS
 WITH numbered AS (
-    SELECT file_row_number AS impression, "user", query, results, coalesce(clicks, []) AS ranks
+    SELECT file_row_number AS impression,
+           CASE WHEN trim("user", ' ') <> '' THEN "user" END AS "user",
+           query, results, coalesce(clicks, []) AS ranks
     FROM records
 )
 SELECT *,
