@@ -24,6 +24,7 @@ from builder.ingest.columns import note_missing_columns
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.copies import check_contents_differ
 from builder.ingest.logs.detection import LogFile, determine_format_and_encoding
+from builder.ingest.logs.encoded_queries import note_encoded_queries
 from builder.ingest.logs.formats import (
     ENGINE_SHARE,
     DeferredBatch,
@@ -116,12 +117,24 @@ def ingest_log(
             f"{added:,} results without a URL scheme were read as {params.scheme}:// (log.scheme)"
         )
     ledger.notes.extend(note_empty_files(files))
+    ledger.notes.extend(note_encoded_queries(out / "log_queries.parquet"))
     ledger.notes.extend(split_notes)
-    advice = {k: v for k, v in LOG_ADVICE.items() if k != REPEATED or not split_notes}
-    ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, advice))
-    ledger.notes.extend(note_rejected_clicks(ledger.rejected, ledger.rows_in, staged_log.clicked))
+    ledger.notes.extend(_note_rejects(ledger, staged_log.clicked, are_split=bool(split_notes)))
     _check_not_empty(ledger, staged_log, params, files)
     return ledger
+
+
+def _note_rejects(ledger: Ledger, clicked: int, *, are_split: bool) -> Iterator[str]:
+    """Yield notes with advice on frequent reject reasons.
+
+    Args:
+        ledger: Numbers of records read and rejected.
+        clicked: Number of impressions with clicks.
+        are_split: Whether impressions seem to be split, which also makes them repeated.
+    """
+    advice = {k: v for k, v in LOG_ADVICE.items() if k != REPEATED or not are_split}
+    yield from advise_on_rejects(ledger.rejected, ledger.rows_in, advice)
+    yield from note_rejected_clicks(ledger.rejected, ledger.rows_in, clicked)
 
 
 def _encode_batches(
