@@ -55,7 +55,7 @@ USER_RULES_SHARE = 0.6
 
 @stage(
     "log",
-    version="18",
+    version="19",
     writes=(Impressions, LogQueries, LogUrls),
     plugins=lambda w: plugin_packages("log_readers", w.log_formats),
 )
