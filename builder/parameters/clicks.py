@@ -63,7 +63,7 @@ class ClickParameters(Section):
         default="separate",
         description="Treatment of the second and later result pages of a search. separate: each "
         "is a result list of its own; joined: the next impression of the same user and query "
-        "with other results continues the list",
+        "with other results continues the list; the log must be in order of time",
     )
     prior: Literal["empirical_bayes", "beta"] = Field(
         default="empirical_bayes",

@@ -13,6 +13,7 @@ import polars as pl
 
 from builder.errors import DataError
 from builder.ingest.advice import (
+    CLICK_REASONS,
     LOG_ADVICE,
     REPEATED,
     advise_on_rejects,
@@ -201,9 +202,11 @@ def _check_not_empty(
             'of the snapshot, or set log.empty = "allow"'
         )
     if ledger.rows_out and not staged_log.clicked and params.clickless == "refuse":
+        rejected = [(ledger.rejected[reason], reason) for reason in CLICK_REASONS]
+        lost = ", ".join(f"{rows:,} {reason}" for rows, reason in rejected if rows)
         raise DataError(
             f"expected clicks, found none in {ledger.rows_out:,} impressions of {names}"
-            f"{f' (rejected: {counts})' if counts else ''}; check "
+            f"{f' (rejected: {lost})' if lost else ''}; check "
             f"log.fields.clicks (now {params.fields.clicks!r}), log.fields.clicked and "
             'log.click_form, or set log.clickless = "allow"'
         )
