@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builder.alignment.absence import DOC_ID
-from builder.alignment.pairing import LOOSE_KEY
+from builder.documents.loose_keys import LOOSE_KEY
 from builder.io import parquet
 from builder.io.engine import set_sql_variables
 from builder.io.tables import Table, create_union_view, write_query_result

@@ -17,6 +17,8 @@ different URLs.
 
 import duckdb
 
+from builder.documents.loose_keys import LOOSE_KEY
+
 PAIRING = """
 CREATE TEMP TABLE pairing AS
 SELECT
@@ -37,11 +39,6 @@ LEFT JOIN absences AS a ON a.doc_id = f.doc_id
 RETURNED = """
 CREATE TEMP TABLE returned AS
 SELECT doc_id FROM pairing SEMI JOIN documents_earlier USING (doc_id) WHERE status = 'added'
-"""
-
-LOOSE_KEY = r"""
-CREATE OR REPLACE TEMP MACRO loose_key(url_key) AS
-    regexp_replace(regexp_replace(url_key, '^https?://(www\.)?', ''), '/+(\?|$)', '\1')
 """
 
 REMOVED = """

@@ -12,7 +12,12 @@ import duckdb
 from builder.clicks.log_conversion import convert_to_parquet, row_count_if_no_conversion_needed
 from builder.clicks.log_summary import LogSummary
 from builder.errors import DataError, UsageError
-from builder.ingest.advice import LOG_ADVICE, advise_on_rejects
+from builder.ingest.advice import (
+    CLICK_REASONS,
+    LOG_ADVICE,
+    advise_on_rejects,
+    note_rejected_clicks,
+)
 from builder.ingest.logs.cell_lists import JOINED_ITEMS
 from builder.ingest.logs.checks import CLEAN_LINE
 from builder.ingest.logs.rules import HAS_BAD_RANKS, HAS_BAD_RESULTS, RANK_REASONS
@@ -36,7 +41,9 @@ def standalone_log_parameters(params: LogParameters) -> LogParameters:
 CREATE_CHECKED = """
 CREATE VIEW checked AS
 WITH numbered AS (
-    SELECT file_row_number AS impression, "user", query, results, coalesce(clicks, []) AS ranks
+    SELECT file_row_number AS impression,
+           CASE WHEN trim("user", ' ') <> '' THEN "user" END AS "user",
+           query, results, coalesce(clicks, []) AS ranks
     FROM records
 )
 SELECT *,
@@ -67,6 +74,9 @@ WHERE query <> '' AND (NOT regexp_full_match(query, $clean) OR length(query) > $
 REJECTED = """
 SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason
 """
+
+
+CLICKED = "SELECT count(*) FROM used_impressions WHERE len(clicks) > 0"
 
 
 def open_log(
@@ -157,6 +167,9 @@ def add_rejects_to_summary(
             "log.address"
         )
     summary.notes.extend(advise_on_rejects(summary.rejected, summary.records, LOG_ADVICE))
+    if any(summary.rejected[reason] for reason in CLICK_REASONS):
+        ((clicked,),) = connection.execute(CLICKED).fetchall()
+        summary.notes.extend(note_rejected_clicks(summary.rejected, summary.records, clicked))
 
 
 def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:

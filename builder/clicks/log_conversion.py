@@ -13,6 +13,7 @@ from builder.clicks.log_summary import LogSummary
 from builder.errors import FormatError
 from builder.ingest.lists import is_string_type
 from builder.ingest.logs import detect_format, determine_format_and_encoding, read_impressions
+from builder.ingest.logs.unused_fields import note_unused_fields
 from builder.ingest.parquet_bounds import is_list_type
 from builder.io.parquet import open_file
 from builder.io.sources import Source
@@ -91,8 +92,9 @@ def convert_to_parquet(
     """
     progress.start(f"read {log.name}", None, "records")
     source = Source(log, str(log))
-    if note := determine_format_and_encoding(source, log_params).note:
-        summary.notes.append(note)
+    file = determine_format_and_encoding(source, log_params)
+    summary.notes.extend([file.note] if file.note else [])
+    summary.notes.extend(note_unused_fields([file], log_params))
     batches = read_impressions(source, None, log_params, limits, summary.notes)
     with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:
         for records in batches:

@@ -7,10 +7,12 @@ candidate query but is missing from the snapshot. Since judging a document witho
 these counts show how much of the log can be judged.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 
+from builder.documents.loose_keys import LOOSE_KEY
 from builder.errors import DataError
 from builder.io.tables import write_query_result
 from builder.runtime.ledger import RejectWriter, RowLedger
@@ -98,6 +100,23 @@ WHERE l.url_key <> p.url_key
 LIMIT 1
 """
 
+OTHER_FORMS = """
+WITH
+missing AS (
+    SELECT url_key, loose_key(url_key) AS loose_key
+    FROM shown JOIN log_urls USING (doc) WHERE kept_times > 0 AND NOT in_crawl
+),
+crawled AS (
+    SELECT loose_key(url_key) AS loose_key, min(url_key) AS url_key FROM pages GROUP BY 1
+)
+SELECT count(*), min(missing.url_key), arg_min(crawled.url_key, missing.url_key)
+FROM missing JOIN crawled USING (loose_key)
+"""
+"""SQL query for documents that the crawl contains only under another form of their URL: the number
+of these documents, and the URL of one of them in the log and in the crawl."""
+MIN_SHARE = 0.01
+"""Minimum share of such documents among the documents shown for a note."""
+
 
 @stage("coverage", version="3", writes=(Coverage, HostCoverage))
 def measure_coverage(
@@ -147,8 +166,26 @@ def measure_coverage(
             for batch in connection.sql(MISSING_DOCUMENTS).to_arrow_reader(ROWS_PER_BATCH):
                 for doc, in_crawl in zip(*(c.to_pylist() for c in batch.columns), strict=True):
                     rejects.add(NOT_IN_COLLECTION if in_crawl else NOT_IN_CRAWL, key=doc_id(doc))
+        ledger.notes.extend(_note_other_forms(connection, ledger.rows_in))
     progress.advance(ledger.rows_in)
     return ledger
+
+
+def _note_other_forms(connection: duckdb.DuckDBPyConnection, shown: int) -> Iterator[str]:
+    """Yield a note if the crawl contains many missing documents under another form of their URL.
+
+    Args:
+        connection: DuckDB connection with the table `shown`.
+        shown: Number of documents shown for candidate queries.
+    """
+    connection.execute(LOOSE_KEY)
+    found, logged, crawled = connection.execute(OTHER_FORMS).fetchall()[0]
+    if found and found >= MIN_SHARE * shown:
+        yield (
+            f"{found:,} of {shown:,} documents shown are in the crawl under a URL with another "
+            f"scheme, www. or final slash, such as {logged} in the log and {crawled} in the crawl; "
+            "such URLs are different documents: rewrite those of the log or of the crawl"
+        )
 
 
 def _check_key_collisions(connection: duckdb.DuckDBPyConnection) -> None:

@@ -11,10 +11,14 @@ LOG_ADVICE = {
     "bad_clicks": "if clicks are flags or ids, set log.click_form",
     "bad_list": "if list items have a different separator, set log.list_separator",
     "bad_time": "if times have a different format, set log.time_format or log.time_unit",
+    "bot_rate": "if an id stands for many users, such as 0 for a missing id, remove it; if these "
+    'users are not bots, set log.bot_rate or log.bots = "keep"',
     REPEATED: "if no record is listed twice and times are precise only to the minute, set "
     'log.repeats = "keep"',
 }
 """Advice on how to avoid rejects of a query log, by reject reason."""
+CLICK_REASONS = ("click_not_shown", "bad_clicks")
+"""Reasons to reject a record for its clicks."""
 
 CRAWL_ADVICE = {
     "bad_url": "if URLs are in a different field, set crawl.fields.url; if pages have ids instead "
@@ -32,6 +36,15 @@ MIN_SHARE = 0.1
 """Advice is given if more than this share of the records is rejected for the same reason."""
 LATE_SHARE = 1 / 3
 """Impressions seem to be split if at least this share of them begins at a later rank."""
+SINGLE_SHARE = 0.9
+"""Impressions seem to be split if at least this share of them has a single result."""
+MIN_SINGLES = 10
+"""Minimum number of impressions for a note about those with a single result."""
+SPLIT_ADVICE = (
+    "only rows with the same time, user and query are one impression; if each row has a time of "
+    "its own, set log.fields.time to a column with the time of the search, or write the time of "
+    "the first result into all rows of the search"
+)
 
 
 def advise_on_rejects(
@@ -56,24 +69,42 @@ def frequent_reasons(
     return [reason for reason in advice if reject_counts.get(reason, 0) > MIN_SHARE * record_count]
 
 
-def note_late_start_ranks(start_ranks: Counter[float]) -> Iterator[str]:
-    """Yield a note if many impressions of a log in long form lack their first results.
+def note_rejected_clicks(
+    reject_counts: Mapping[str, int], record_count: int, clicked_count: int
+) -> Iterator[str]:
+    """Yield a note with advice if many of the records with clicks are rejected for their clicks.
 
-    The rows of such an impression probably have different times.
+    In a log with few clicks, these may be so few of all records that `advise_on_rejects` says
+    nothing, although the remaining clicks are probably misread.
+
+    Args:
+        reject_counts: Number of rejected records by reason.
+        record_count: Number of records read.
+        clicked_count: Number of impressions with clicks that were not rejected for them.
+    """
+    noted = frequent_reasons(reject_counts, record_count, LOG_ADVICE)
+    for reason in CLICK_REASONS:
+        rows = reject_counts.get(reason, 0)
+        total = rows + clicked_count
+        if reason not in noted and rows > MIN_SHARE * total:
+            advice = LOG_ADVICE[reason]
+            yield f"{rows:,} of {total:,} records with clicks were rejected as {reason}: {advice}"
+
+
+def note_split_impressions(start_ranks: Counter[float], sizes: Counter[int]) -> Iterator[str]:
+    """Yield a note if the rows of each impression of a log in long form seem to have other times.
 
     Args:
         start_ranks: Number of impressions by the rank of their first result.
+        sizes: Number of impressions by their number of results.
     """
     total = start_ranks.total()
     usual = min(start_ranks, key=lambda rank: (-start_ranks[rank], rank), default=0)
     late = sum(count for rank, count in start_ranks.items() if rank > usual)
     if late and late >= LATE_SHARE * total:
-        yield (
-            f"{late:,} of {total:,} impressions begin at a rank above {usual:.0f}: only rows with "
-            "the same time, user and query are one impression; if each row has a time of its own, "
-            "set log.fields.time to a column with the time of the search, or write the time of "
-            "the first result into all rows of the search"
-        )
+        yield f"{late:,} of {total:,} impressions begin at a rank above {usual:.0f}: {SPLIT_ADVICE}"
+    elif total >= MIN_SINGLES and sizes[1] >= SINGLE_SHARE * total:
+        yield f"{sizes[1]:,} of {total:,} impressions have a single result: {SPLIT_ADVICE}"
 
 
 def note_empty_files(files: Sequence[Source]) -> Iterator[str]:

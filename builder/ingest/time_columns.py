@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from builder.ingest.timestamps import DATE_NUMBERS, LATEST
+from builder.ingest.timestamps import DATE_NUMBERS, LATEST, UNITS
 from builder.parameters import TimeParameters
 
 Seconds = NDArray[np.int64]
@@ -24,11 +24,10 @@ ISO = (
 """Matches unambiguous ISO 8601 strings, which have seconds up to 59 and optionally a fraction and a
 UTC offset; the fraction is dropped when they are parsed."""
 OFFSET = r"([+-])([0-9]{2}):([0-9]{2})$"
-INTEGER = r"^[0-9]{1,15}$"
+INTEGER = r"^[0-9]{1,19}$"
 SLOT_SECONDS = 900
 """Length in seconds of the slots of local time for which a UTC offset is looked up."""
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - local times are counted from it
-UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
@@ -45,26 +44,21 @@ def to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
         return pa.nulls(len(times), pa.int64())
     if pa.types.is_string(times.type):
         return _strings_to_unix_seconds(times, params)
-    if pa.types.is_floating(times.type):
-        return _numbers_to_unix_seconds(
-            times.cast(pa.float64()).fill_null(np.nan).to_numpy(), params
-        )
-    return _numbers_to_unix_seconds(
-        times.cast(pa.int64()).fill_null(LATEST * 10_000).to_numpy(), params
-    )
+    kind = pa.float64() if pa.types.is_floating(times.type) else pa.int64()
+    return _numbers_to_unix_seconds(times.cast(kind), params)
 
 
-def _numbers_to_unix_seconds(
-    times: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
-) -> pa.Array:
-    """Convert numeric times to Unix seconds; null if out of range or a date such as 20220601."""
-    is_date = (times >= DATE_NUMBERS[0]) & (times <= DATE_NUMBERS[1])
+def _numbers_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
+    """Convert numbers to Unix seconds; null if out of range, or a date such as 20220601."""
+    is_null = times.is_null().to_numpy(zero_copy_only=False)
+    numbers = times.fill_null(0).to_numpy()
+    is_date = (numbers >= DATE_NUMBERS[0]) & (numbers <= DATE_NUMBERS[1])
     with np.errstate(invalid="ignore"):
-        seconds = times // (1000 if params.time_unit == "ms" else 1)
+        seconds = numbers // UNITS[params.time_unit]
         is_certain = (seconds >= -LATEST) & (
             seconds <= LATEST
         )  # the absolute of -2**63 is negative
-        is_certain &= ~is_date
+        is_certain &= ~is_date & ~is_null
     whole = np.where(is_certain, seconds, 0).astype(np.int64)
     return pa.array(whole, mask=~is_certain)
 
@@ -98,9 +92,7 @@ def _strings_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Arra
         offset=_utc_offset_expression(text),
     )
     if parts["number"].null_count() < len(parts):
-        return _numbers_to_unix_seconds(
-            parts["number"].fill_null(LATEST * 10_000).to_numpy(), params
-        )
+        return _numbers_to_unix_seconds(parts["number"].to_arrow(), params)
     seconds = parts["local"].fill_null(0).to_numpy() - parts["offset"].to_numpy()
     is_certain = parts["local"].is_not_null().to_numpy()
     is_naive = parts["is_naive"].fill_null(value=False).to_numpy() & is_certain

@@ -17,11 +17,14 @@ from builder.parameters import TimeParameters
 from builder.parameters.times import SAMPLE_TIME
 
 UTC_SECONDS = TimeParameters()
-_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
+_NUMBER = re.compile(r"-?\d{1,19}(?:\.\d{1,9})?")
+_FINAL_UTC = re.compile(r"(?<=[0-9]) ?(?:UTC|GMT)$")
 _UTC_NAME = re.compile(r"(?<![A-Z])(?:UTC|GMT)\b", re.IGNORECASE)
 _DATE_WITH_OFFSET = re.compile(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})$")
 DATE_NUMBERS = (19_900_101, 20_991_231)
 """First and last number that is read as the year, month and day of a date."""
+UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""Number of units per second, by `time_unit`; the names are those of Arrow."""
 LATEST = 253_402_300_799
 """Last second of the year 9999 as Unix time; later times are rejected."""
 
@@ -64,7 +67,7 @@ def parse_fractional_time(
     if accepts_date_numbers and _is_date_number(value):
         value = str(int(value))  # type: ignore[call-overload]  # it is a number
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        seconds = value / 1000 if params.time_unit == "ms" else value
+        seconds = _to_seconds(value, params.time_unit)
         if -LATEST <= seconds < LATEST + 1:
             return seconds
         raise RejectError("bad_time")
@@ -80,6 +83,16 @@ def parse_fractional_time(
     raise RejectError("bad_time")
 
 
+def _to_seconds(number: float, unit: str) -> float:
+    """Convert a number of units to seconds; nanoseconds are rounded down to microseconds.
+
+    Otherwise, the last nanoseconds of a second would be rounded to the next second.
+    """
+    if unit == "ns":
+        number, unit = number // 1000, "us"
+    return number if unit == "s" else number / UNITS[unit]
+
+
 def _is_date_number(value: object) -> bool:
     """Whether a value is a whole number in the range of `DATE_NUMBERS`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -88,11 +101,14 @@ def _is_date_number(value: object) -> bool:
 
 
 def parse_iso_datetime(text: str) -> datetime:
-    """Parse an ISO 8601 string; a date with a UTC offset (`xsd:date`) is parsed as midnight.
+    """Parse an ISO 8601 string, also one that ends with UTC or GMT, as BigQuery writes it.
+
+    A date with a UTC offset (`xsd:date`) is parsed as midnight.
 
     Raises:
-        ValueError: the string has neither format.
+        ValueError: the string has none of these formats.
     """
+    text = _FINAL_UTC.sub("+00:00", text)
     return datetime.fromisoformat(_DATE_WITH_OFFSET.sub(r"\1T00:00\2", text))
 
 

@@ -17,9 +17,10 @@ class TimeParameters(Section):
     time_zone: str = Field(
         default="UTC", description="Time zone of times without an offset, such as Europe/Paris"
     )
-    time_unit: Literal["s", "ms"] = Field(
+    time_unit: Literal["s", "ms", "us", "ns"] = Field(
         default="s",
-        description="Unit of numeric times since 1970: s (seconds) or ms (milliseconds)",
+        description="Unit of numeric times since 1970: s (seconds), ms (milliseconds), us "
+        "(microseconds) or ns (nanoseconds)",
     )
     time_format: str | None = Field(
         default=None,

@@ -215,6 +215,22 @@ def test_a_log_without_any_impression_is_an_error(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+@pytest.mark.parametrize("user", ["", "  ", None])
+def test_blank_users_are_missing(tmp_path: Path, name: str, user: str | None) -> None:
+    """In Parquet, the impressions of all blank users counted as one vote."""
+    shown = {"user": user, "query": "eau", "results": ["http://a", "http://b"]}
+    records = [shown | {"clicks": clicks} for clicks in ([1], [2], [2])]
+    out = tmp_path / "out.parquet"
+    frame = pl.DataFrame(records, schema_overrides={"user": pl.String})
+    log = written(tmp_path, records, name)
+    if log.suffix == ".parquet":
+        frame.write_parquet(log)
+    report = estimate_from_log(log, "sdbn", out, params=ClickParameters(votes="user"))
+    assert pl.read_parquet(out).select("impressions", "clicks").rows() == [(3, 1), (3, 2)]
+    assert len(report.log.notes) == 1
+
+
 @pytest.mark.parametrize("votes", ["impression", "user"])
 @pytest.mark.parametrize("no_click", ["all_examined", "skip"])
 def test_bad_parquet_rows_are_rejected_by_rule(tmp_path: Path, votes: Any, no_click: Any) -> None:

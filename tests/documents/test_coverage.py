@@ -1,5 +1,6 @@
 """Pages that were shown and are not there."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -27,19 +28,31 @@ URL = "https://a.example/{}".format
 KEY = {n: key64(URL(n)) for n in range(9)}
 
 
-def measure(folder: Path, *, kept: dict[int, int], collected: list[int]) -> RowLedger:
+LOGGED = [URL(n) for n in range(6)]
+CRAWLED = [URL(n) for n in (0, 1, 2, 8)]
+
+
+def measure(
+    folder: Path,
+    *,
+    kept: dict[int, int],
+    collected: list[int],
+    logged: Sequence[str] = LOGGED,
+    crawled: Sequence[str] = CRAWLED,
+) -> RowLedger:
     """Two result pages, of 0 to 3 and of 2 to 5; the crawl has 0, 1, 2 and 8."""
+    keys = [key64(url) for url in logged]
     rows = [
-        (0, 1, 10, 10, [KEY[0], KEY[1], KEY[2], KEY[3]], [1]),
-        (1, 1, 11, 11, [KEY[2], KEY[3], KEY[4], KEY[5]], []),
+        (0, 1, 10, 10, keys[:4], [1]),
+        (1, 1, 11, 11, keys[2:], []),
     ]
     frames = {
         Impressions: pl.DataFrame(rows, schema=Impressions.dtypes(), orient="row"),
         LogUrls: pl.DataFrame(
-            [(KEY[n], URL(n), URL(n)) for n in range(6)], schema=LogUrls.dtypes(), orient="row"
+            [(key64(url), url, url) for url in logged], schema=LogUrls.dtypes(), orient="row"
         ),
         ShownDocuments: pl.DataFrame(
-            [(KEY[n], times) for n, times in kept.items()],
+            [(keys[n], times) for n, times in kept.items()],
             schema=ShownDocuments.dtypes(),
             orient="row",
         ),
@@ -48,7 +61,7 @@ def measure(folder: Path, *, kept: dict[int, int], collected: list[int]) -> RowL
         write_frame(frame, folder / f"{contract.__name__}.parquet", contract)
     for home in ("out", "scratch"):
         (folder / home).mkdir()
-    _, pages = store_pages(folder, {URL(n): "x" for n in (0, 1, 2, 8)})
+    _, pages = store_pages(folder, dict.fromkeys(crawled, "x"))
     ids = pl.DataFrame({"doc_id": [doc_id(KEY[n]) for n in collected]}, {"doc_id": pl.String})
     ids.write_parquet(folder / "documents.parquet")
     ledger = measure_coverage(
@@ -76,6 +89,21 @@ def test_what_was_shown_and_what_is_there(tmp_path: Path) -> None:
     assert hosts.rows() == [("a.example", 4, 3, 2, 4, 3, 2)]
     rejects = pl.read_parquet(tmp_path / "out/rejects.parquet").sort("reason")
     assert rejects["key"].to_list() == [f"d{KEY[1]:016x}", f"d{KEY[3]:016x}"]
+
+
+def test_documents_crawled_under_another_form_of_their_url_are_noted(tmp_path: Path) -> None:
+    """A log with http:// and a crawl with https:// had no judgement, and no word why."""
+    logged = ["http://a.example/1", "https://www.b.example/x/?q=1", "https://c.example/d", *LOGGED]
+    crawled = ["https://a.example/1/", "https://b.example/x?q=1", "https://c.example/e", URL(0)]
+    kept = dict.fromkeys(range(4), 1)
+    ledger = measure(tmp_path, kept=kept, collected=[], logged=logged[:6], crawled=crawled)
+    assert ledger.notes == [
+        (
+            "2 of 4 documents shown are in the crawl under a URL with another scheme, www. or "
+            "final slash, such as http://a.example/1 in the log and https://a.example/1/ in the "
+            "crawl; such URLs are different documents: rewrite those of the log or of the crawl"
+        )
+    ]
 
 
 def test_nothing_was_kept(tmp_path: Path) -> None:

@@ -7,7 +7,13 @@ import orjson
 
 from builder.clicks import estimate_from_log
 from builder.clicks.log import standalone_log_parameters
-from builder.ingest.advice import CRAWL_ADVICE, LOG_ADVICE, advise_on_rejects, note_empty_files
+from builder.ingest.advice import (
+    CRAWL_ADVICE,
+    LOG_ADVICE,
+    advise_on_rejects,
+    note_empty_files,
+    note_rejected_clicks,
+)
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters, LogParameters
 
@@ -37,6 +43,20 @@ def test_flags_that_are_read_as_ranks_are_noted_and_the_advice_helps(tmp_path: P
     params = standalone_log_parameters(LogParameters(click_form="flags"))
     with_flags = estimate_from_log(log, "sdbn", out, log_params=params)
     assert (with_flags.clicks, with_flags.log.notes) == (3, [])
+
+
+def test_ranks_from_0_are_noted_in_a_log_with_few_clicks(tmp_path: Path) -> None:
+    """Half of the clicks were lost and the others one rank too high, without a word."""
+    lines = [
+        {"query": "eau", "results": ["a", "b"], "clicks": [[0], [1]][n % 2] if n < 4 else []}
+        for n in range(40)
+    ]
+    (tmp_path / "log.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    report = estimate_from_log(tmp_path / "log.jsonl", "sdbn", tmp_path / "out.parquet")
+    assert report.log.notes == [f"2 of 4 {CLICK_ADVICE.replace('records', 'records with clicks')}"]
+    (note,) = note_rejected_clicks({"click_not_shown": 1, "bad_clicks": 2}, 100, 9)
+    assert note.startswith("2 of 11 records with clicks were rejected as bad_clicks: ")
+    assert list(note_rejected_clicks({"bad_clicks": 11}, 100, 0)) == []
 
 
 def test_empty_files_are_named(tmp_path: Path) -> None:

@@ -28,9 +28,9 @@ from builder.ingest.logs.records import NumberedRecord
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 
-MISSING_USERS = NULLS | {""}
-"""Cell values that mean a missing user. Impressions with such a value become anonymous, since they
-must not be attributed to a single user."""
+MISSING_USERS = NULLS | {"", "-"}
+"""Cell values that mean a missing user (`-` in access logs). Impressions with such a value become
+anonymous, since they must not be attributed to a single user."""
 
 MAX_SPANNED_LINES = 32
 """Maximum number of line breaks in a quoted cell."""

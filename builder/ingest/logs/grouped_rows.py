@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +16,18 @@ impression."""
 
 
 def build_impressions(
-    reader: pa.RecordBatchReader, start_ranks: Counter[float], *, row_is_click: bool
+    reader: pa.RecordBatchReader,
+    start_ranks: Counter[float],
+    sizes: Counter[int],
+    *,
+    row_is_click: bool,
 ) -> Iterator[pa.Table]:
     """Yield impressions as tables, sorted by the numbers of their first rows.
 
     Args:
         reader: Rows with the columns of `long_form.GROUPED`.
         start_ranks: Receives the number of impressions by the rank of their first result.
+        sizes: Receives the number of impressions by their number of results.
         row_is_click: Whether rows that are not clicked have no result.
     """
     rest = reader.schema.empty_table()
@@ -29,10 +35,11 @@ def build_impressions(
         rest = pa.concat_tables([rest, pa.Table.from_batches([batch])])
         whole = _count_rows_of_complete_impressions(rest["first"].to_numpy())
         if whole:
-            yield _build_impressions(rest.slice(0, whole), start_ranks, row_is_click=row_is_click)
+            head = rest.slice(0, whole)
+            yield _build_impressions(head, start_ranks, sizes, row_is_click=row_is_click)
         rest = rest.slice(whole)
     if len(rest):
-        yield _build_impressions(rest, start_ranks, row_is_click=row_is_click)
+        yield _build_impressions(rest, start_ranks, sizes, row_is_click=row_is_click)
 
 
 def _count_rows_of_complete_impressions(
@@ -51,7 +58,7 @@ def _count_rows_of_complete_impressions(
 
 
 def _build_impressions(
-    rows: pa.Table, start_ranks: Counter[float], *, row_is_click: bool
+    rows: pa.Table, start_ranks: Counter[float], sizes: Counter[int], *, row_is_click: bool
 ) -> pa.Table:
     """Build a table of impressions (raw records) from rows that are sorted by impression and rank.
 
@@ -62,14 +69,14 @@ def _build_impressions(
     starts = np.flatnonzero(np.diff(first, prepend=first[0] + np.uint64(1)))
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(first))))
     heads = rows.take(pa.array(starts))
-    ranks, impressions = np.unique(heads["rank"].to_numpy(), return_counts=True)
-    start_ranks.update(dict(zip(ranks.tolist(), impressions.tolist(), strict=True)))
+    _add_counts(start_ranks, heads["rank"].to_numpy())
     if row_is_click:
         is_clicked = rows["click_order"].to_numpy() > 0
         rows, group = rows.filter(pa.array(is_clicked)), group[is_clicked]
     is_result = ~rows["is_later_click"].to_numpy()
-    sizes = np.bincount(group[is_result], minlength=len(starts))
-    position = np.cumsum(is_result) - (np.cumsum(sizes) - sizes)[group]
+    lengths = np.bincount(group[is_result], minlength=len(starts))
+    _add_counts(sizes, lengths)
+    position = np.cumsum(is_result) - (np.cumsum(lengths) - lengths)[group]
     order = rows["click_order"].fill_null(np.nan).to_numpy()
     clicked = np.flatnonzero((order > 0) | np.isnan(order))
     sequence = clicked[np.lexsort((position[clicked], order[clicked], group[clicked]))]
@@ -81,13 +88,19 @@ def _build_impressions(
             "user": heads["user"],
             "query": heads["query"],
             "results": build_list_array(
-                sizes, rows["url"].filter(pa.array(is_result)).combine_chunks()
+                lengths, rows["url"].filter(pa.array(is_result)).combine_chunks()
             ),
             "clicks": build_list_array(
                 counts, pa.array(position[sequence], mask=np.isnan(order[sequence]))
             ),
         }
     )
+
+
+def _add_counts(counter: Counter[Any], values: "np.ndarray[Any, Any]") -> None:
+    """Add the number of occurrences of each value to a counter."""
+    distinct, counts = np.unique(values, return_counts=True)
+    counter.update(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))
 
 
 def read_records(table: pa.Table, record_numbers: Sequence[int]) -> Iterator[NumberedRecord]:

@@ -21,7 +21,7 @@ from builder.ingest.lines import LineChunk
 from builder.ingest.logs.json_schema import JsonLogSchema, infer_schema
 from builder.ingest.logs.records import NumberedRecord, RawRecords, Record
 from builder.ingest.rejects import LINE_TOO_LONG, RejectError
-from builder.ingest.timestamps import LATEST
+from builder.ingest.timestamps import LATEST, UNITS
 from builder.parameters import LogFields, LogParameters
 
 CHUNK_BYTES = (4 * 2**20, 64 * 2**20)
@@ -156,7 +156,7 @@ def _has_only_flat_fields(schema: JsonLogSchema, field_names: Sequence[str]) -> 
 
 def _build_columns_query(schema: JsonLogSchema, params: LogParameters) -> str:
     """Return the SQL query that converts parsed lines to columns with standard names and types."""
-    fields, latest = params.fields, LATEST * (1000 if params.time_unit == "ms" else 1)
+    fields, latest = params.fields, LATEST * UNITS[params.time_unit]
     latest = 0 if params.time_format else latest  # every time is ambiguous
     results, clicks = _field_expression(fields.results), _field_expression(fields.clicks)
     found = {"results": f"{results}::VARCHAR[]", "clicks": clicks}

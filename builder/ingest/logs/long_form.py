@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from builder.ingest.advice import note_late_start_ranks
+from builder.ingest.advice import note_split_impressions
 from builder.ingest.fields import DEFAULT_FIELDS
 from builder.ingest.logs.grouped_rows import build_impressions, read_records
 from builder.ingest.logs.records import NumberedRecord, RawRecords
@@ -169,7 +169,8 @@ def group_result_rows(
         Batches of rejected rows, then of impressions in the order of their first rows, each with
         the index of the file. The file of an impression is that of its first row.
     """
-    row_is_click, start_ranks = params.click_form == "rows", Counter[float]()
+    row_is_click = params.click_form == "rows"
+    start_ranks, sizes = Counter[float](), Counter[int]()
     set_sql_variables(
         connection,
         row_is_click=row_is_click,
@@ -184,11 +185,11 @@ def group_result_rows(
             rows: list[NumberedRecord] = list(zip(*rejected.to_pydict().values(), strict=True))
             yield file, RawRecords(rows=rows)
     reader = connection.sql(GROUPED).to_arrow_reader(2**17)
-    for table in build_impressions(reader, start_ranks, row_is_click=row_is_click):
+    for table in build_impressions(reader, start_ranks, sizes, row_is_click=row_is_click):
         for file, part in _split_by_file(table):
             yield file, RawRecords([part], partial(read_records, part), clicks_are_ranks=True)
     if not row_is_click:
-        notes.extend(note_late_start_ranks(start_ranks))
+        notes.extend(note_split_impressions(start_ranks, sizes))
 
 
 def _insert_rows(

@@ -6,8 +6,10 @@ by row.
 
 import math
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -191,8 +193,26 @@ def _read_rows(
     first, batch = numbered_batch
     chosen = batch.take(pa.array([number - first for number in row_numbers], pa.int64()))
     for number, row in zip(row_numbers, batch_to_rows(chosen), strict=True):
-        record = row if isinstance(row, str) else parse_lists_stored_as_text(row, params)
+        record = row
+        if not isinstance(record, str):
+            record = parse_lists_stored_as_text(to_plain_values(record), params)
         yield number, record if isinstance(record, str) else rename_fields(record, params.fields)
+
+
+def to_plain_values(value: Any) -> Any:
+    """Convert whole floats and decimals to integers, and UUIDs and bytes to text, also in lists.
+
+    NaN, as in columns of pandas, becomes None.
+    """
+    if isinstance(value, dict):
+        return {name: to_plain_values(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [to_plain_values(item) for item in value]
+    if isinstance(value, float | Decimal):
+        return None if math.isnan(value) else int(value) if value % 1 == 0 else value
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value) if isinstance(value, UUID) else value
 
 
 def parse_result_rows(numbered_batch: NumberedBatch, params: LogParameters) -> RawRecords:
@@ -219,16 +239,11 @@ def _column_to_strings(column: pa.Array) -> pa.Array:
         or pa.types.is_integer(column.type)
     ):
         return column.cast(pa.string())
-    return pa.array(
-        [None if value is None else _value_to_string(value) for value in column.to_pylist()],
-        pa.string(),
-    )
+    return pa.array([_value_to_string(to_plain_values(v)) for v in column.to_pylist()], pa.string())
 
 
 def _value_to_string(value: Any) -> str | None:
-    """Convert a cell value that is not null to a string; None for NaN."""
-    if isinstance(value, float) and math.isnan(value):
+    """Convert a plain cell value to a string; None remains None."""
+    if value is None:
         return None
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

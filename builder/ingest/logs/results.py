@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 from builder.ingest.fields import parse_id
 from builder.ingest.logs.scalars import parse_click_order, parse_integer
 from builder.ingest.rejects import RejectError
+from builder.ingest.texts import canonical_url
 from builder.ingest.timestamps import parse_fractional_time
 from builder.parameters import LogParameters
 
@@ -168,10 +169,22 @@ def _clicked_result_position(
     elif clicks_are_ids:
         click = parse_id(click)
     if isinstance(click, str) and (clicks_are_ids or click in urls or "://" in click):
-        return urls.index(click) + 1 if click in urls else 0
+        return _position_of_url(click, urls)
     rank = None if isinstance(click, str) else parse_integer(click)
     if rank is None:  # text that matches no result may be an id, never a rank
         raise RejectError("bad_clicks")
     if positions is not None:
         return positions.get(rank, 0)
     return rank if 1 <= rank <= len(urls) else 0
+
+
+def _position_of_url(clicked: str, urls: list[str]) -> int:
+    """Return the 1-based position of a clicked URL or id among the results; 0 if it was not shown.
+
+    If no result is written in the same way, a result with the same canonical URL was clicked.
+    """
+    if clicked in urls:
+        return urls.index(clicked) + 1
+    key = canonical_url(clicked)
+    keys = map(canonical_url, urls if key is not None else ())
+    return next((position for position, other in enumerate(keys, 1) if other == key), 0)

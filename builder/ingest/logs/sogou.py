@@ -1,11 +1,11 @@
 """Reads the Sogou click log (SogouQ, 2006 to 2012).
 
-Each line is a click: tab-separated fields `time user [query] rank order url`, encoded in GB18030,
-with a space or tab between rank and order, and URLs without a scheme. Only clicked results are
-logged, so an impression is built from the clicks of a user for a query, with at most half an hour
-between consecutive clicks. Lines of different users may be interleaved. Times of day are relative
-to `log.session_start` or, by default, to the start of the snapshot; full timestamps, as in later
-editions (`20111230000005`), are absolute.
+Each line is a click: tab-separated fields `time user [query] rank order url`, encoded in GB18030 or
+(copies) UTF-8, with a space or tab between rank and order, and URLs without a scheme. Only clicked
+results are logged, so an impression is built from the clicks of a user for a query, with at most
+half an hour between consecutive clicks. Lines of different users may be interleaved. Times of day
+are relative to `log.session_start` or, by default, to the start of the snapshot; full timestamps,
+as in later editions (`20111230000005`), are absolute.
 """
 
 import re
@@ -13,12 +13,15 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from builder.ingest.decompression import read_head
 from builder.ingest.lines import read_line_blocks
+from builder.ingest.logs.encoding import SAMPLE_BYTES, UTF8
 from builder.ingest.logs.records import NumberedRecord, Record
 from builder.ingest.rejects import LINE_TOO_LONG, RejectError
 from builder.ingest.timestamps import parse_time
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
+from builder.text.text_bytes import is_utf8
 
 ENCODING = "gb18030"
 LINE = re.compile(
@@ -93,11 +96,18 @@ def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, by
     Instead of the bytes, yield None if the line is too long, and the reject reason if reading
     fails.
     """
-    encoding = ENCODING if params.encoding == "auto" else params.encoding
+    encoding = _detect_encoding(source) if params.encoding == "auto" else params.encoding
     for block in read_line_blocks(source, params.max_line_bytes, encoding):
         yield from enumerate(block.lines, block.first_line_number)
         if block.fault is not None:
             yield block.first_line_number + len(block.lines), block.fault
+
+
+def _detect_encoding(source: Source) -> str:
+    """Return `utf-8` if most of the first lines with non-ASCII bytes are UTF-8, else `gb18030`."""
+    lines = read_head(source, SAMPLE_BYTES).split(b"\n")
+    foreign = [line for line in lines[:-1] or lines if not line.isascii()]
+    return UTF8 if sum(map(is_utf8, foreign)) * 2 > len(foreign) else ENCODING
 
 
 def _parse_click(

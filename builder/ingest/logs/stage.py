@@ -13,16 +13,19 @@ import polars as pl
 
 from builder.errors import DataError
 from builder.ingest.advice import (
+    CLICK_REASONS,
     LOG_ADVICE,
     REPEATED,
     advise_on_rejects,
     frequent_reasons,
     note_empty_files,
+    note_rejected_clicks,
 )
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.copies import check_contents_differ
 from builder.ingest.logs.detection import LogFile, determine_format_and_encoding
+from builder.ingest.logs.encoded_queries import note_encoded_queries
 from builder.ingest.logs.formats import (
     ENGINE_SHARE,
     DeferredBatch,
@@ -32,6 +35,7 @@ from builder.ingest.logs.formats import (
 from builder.ingest.logs.keys import EncodedRecords, KeyEncoder
 from builder.ingest.logs.staging import StagedLog
 from builder.ingest.logs.strings import StringTableWriter
+from builder.ingest.logs.unused_fields import note_unused_fields
 from builder.ingest.logs.user_rules import find_impressions_to_drop
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
@@ -52,7 +56,7 @@ USER_RULES_SHARE = 0.6
 
 @stage(
     "log",
-    version="18",
+    version="19",
     writes=(Impressions, LogQueries, LogUrls),
     plugins=lambda w: plugin_packages("log_readers", w.log_formats),
 )
@@ -89,6 +93,7 @@ def ingest_log(
     if len(logs) > 1:
         columns = {log.source.name: optional_column_presence(log, params) for log in logs}
         ledger.notes.extend(note_missing_columns(columns))
+    ledger.notes.extend(note_unused_fields(logs, params))
     split_notes: list[str] = []
     added = 0
     with RejectWriter(out, "log", ledger) as rejects:
@@ -113,11 +118,24 @@ def ingest_log(
             f"{added:,} results without a URL scheme were read as {params.scheme}:// (log.scheme)"
         )
     ledger.notes.extend(note_empty_files(files))
+    ledger.notes.extend(note_encoded_queries(out / "log_queries.parquet"))
     ledger.notes.extend(split_notes)
-    advice = {k: v for k, v in LOG_ADVICE.items() if k != REPEATED or not split_notes}
-    ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, advice))
+    ledger.notes.extend(_note_rejects(ledger, staged_log.clicked, are_split=bool(split_notes)))
     _check_not_empty(ledger, staged_log, params, files)
     return ledger
+
+
+def _note_rejects(ledger: RowLedger, clicked: int, *, are_split: bool) -> Iterator[str]:
+    """Yield notes with advice on frequent reject reasons.
+
+    Args:
+        ledger: Numbers of records read and rejected.
+        clicked: Number of impressions with clicks.
+        are_split: Whether impressions seem to be split, which also makes them repeated.
+    """
+    advice = {k: v for k, v in LOG_ADVICE.items() if k != REPEATED or not are_split}
+    yield from advise_on_rejects(ledger.rejected, ledger.rows_in, advice)
+    yield from note_rejected_clicks(ledger.rejected, ledger.rows_in, clicked)
 
 
 def _encode_batches(
@@ -184,8 +202,11 @@ def _check_not_empty(
             'of the snapshot, or set log.empty = "allow"'
         )
     if ledger.rows_out and not staged_log.clicked and params.clickless == "refuse":
+        rejected = [(ledger.rejected[reason], reason) for reason in CLICK_REASONS]
+        lost = ", ".join(f"{rows:,} {reason}" for rows, reason in rejected if rows)
         raise DataError(
-            f"expected clicks, found none in {ledger.rows_out:,} impressions of {names}; check "
+            f"expected clicks, found none in {ledger.rows_out:,} impressions of {names}"
+            f"{f' (rejected: {lost})' if lost else ''}; check "
             f"log.fields.clicks (now {params.fields.clicks!r}), log.fields.clicked and "
             'log.click_form, or set log.clickless = "allow"'
         )

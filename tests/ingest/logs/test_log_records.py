@@ -97,6 +97,8 @@ def test_forms_of_times_that_are_none(time_format: str) -> None:
         ([{"url": ONE, "clicked": False}, {"url": TWO, "clicked": True}], None, [2]),
         ([{"url": TWO, "rank": 1, "clicked": 1}, {"url": ONE, "rank": 0, "clicked": 0}], None, [2]),
         ([ONE, TWO], [TWO, ONE], [2, 1]),
+        ([ONE, TWO], [f"{TWO}?utm_source=a", "HTTPS://A.example:443/1#top"], [2, 1]),
+        ([ONE, TWO], [{"url": f"{TWO}/"}], "click_not_shown"),
         ([ONE, TWO], [{"rank": 2, "time": 9.5}, {"rank": 1, "time": 9.25}], [1, 2]),
         ([ONE, TWO], [{"rank": 2, "time": 9}, {"rank": 1, "time": None}], [2, 1]),
         ([ONE, TWO], [{"rank": 2, "time": 3}, {"rank": 1, "time": 4}], [2, 1]),

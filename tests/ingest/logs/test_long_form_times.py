@@ -127,6 +127,29 @@ def test_rows_with_times_of_their_own_are_noted_without_a_snapshot(tmp_path: Pat
     assert (sum(map(len, batches)), notes) == (12, [NOTE.format(8, 12)])
 
 
+def test_impressions_of_a_single_result_are_noted(tmp_path: Path) -> None:
+    """Without ranks, rows with times of their own became impressions without a word."""
+    rows = [f"{n},u{n // 5},eau,https://a.example/{n},0" for n in range(20)]
+    data = "\n".join(["time,user,query,url,clicked", *rows]).encode()
+    ledger, _ = ingest(tmp_path, {"log.csv": data})
+    assert (ledger.rows_out, len(ledger.notes)) == (20, 1)
+    assert ledger.notes[0].startswith("20 of 20 impressions have a single result: only rows with")
+
+
+@pytest.mark.parametrize(
+    ("singles", "others", "is_noted"),
+    [(9, 0, False), (10, 0, True), (17, 2, False), (18, 2, True)],
+)
+def test_some_impressions_have_a_single_result(
+    tmp_path: Path, singles: int, others: int, *, is_noted: bool
+) -> None:
+    rows = [f"{n},u{n},eau,https://a.example/1,0" for n in range(singles)]
+    rows += [f"{99 + n // 2},u,eau,https://a.example/{n},0" for n in range(2 * others)]
+    data = "\n".join(["time,user,query,url,clicked", *rows]).encode()
+    ledger, _ = ingest(tmp_path, {"log.csv": data})
+    assert bool(ledger.notes) == is_noted
+
+
 @pytest.mark.parametrize(
     ("first_ranks", "is_noted"),
     [

@@ -37,7 +37,7 @@ def _parquet(row: dict[str, Any], users: pa.Array) -> bytes:
 
 
 @pytest.mark.parametrize("form", [WIDE, LONG])
-@pytest.mark.parametrize("user", ["", " ", "NULL", "null", "\\N", "None", "NaN", "nan", "NA"])
+@pytest.mark.parametrize("user", ["", " ", "NULL", "null", "\\N", "None", "NaN", "nan", "NA", "-"])
 def test_missing_users_of_text_files(tmp_path: Path, form: str, user: str) -> None:
     for delimiter in ",\t":
         text = form.format(user=user).replace(",", delimiter)
@@ -56,7 +56,7 @@ def test_only_blank_users_of_other_files_are_missing(
     assert make_impression(ROW | {"user": user}, INTERVAL, LogParameters()).user == found
 
 
-@pytest.mark.parametrize("user", ["", "NA"])
+@pytest.mark.parametrize("user", ["", "NA", "-"])
 def test_missing_users_are_no_bot(tmp_path: Path, user: str) -> None:
     """They became one user with hundreds of impressions an hour, whom the bot rule dropped."""
     cells = "".join(f"{n},{user},eau,https://a.example/1,1\n" for n in range(300))

@@ -4,6 +4,7 @@ import datetime as dt
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -133,3 +134,41 @@ def test_other_columns_may_have_any_type(tmp_path: Path) -> None:
     }
     found, rejects = impressions(written(tmp_path, log))
     assert (len(found), rejects) == (2, [])
+
+
+UUIDS = [UUID(int=7), UUID(int=2**127)]
+IDS: dict[str, tuple[pa.Array, list[str | None]]] = {
+    "decimal": (pa.array([Decimal(12), None], pa.decimal128(20, 0)), ["12", None]),
+    "decimal with a fraction": (pa.array([Decimal("7.00"), None]), ["7", None]),
+    "float": (pa.array([12.0, float("nan")]), ["12", None]),
+    "uuid": (pa.array([u.bytes for u in UUIDS], pa.uuid()), [*map(str, UUIDS)]),
+    "bytes": (pa.array([b"\x00\xff", b"ab"], pa.binary(2)), ["00ff", "6162"]),
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_users_of_other_types(tmp_path: Path, kind: str) -> None:
+    """Users of DuckDB (UUID), Oracle and Spark (decimal) and pandas (float) were bad_user."""
+    users, expected = IDS[kind]
+    common = {"time": [5, 6], "query": ["eau", "loi"], "user": users}
+    wide = {**common, "results": [URLS, URLS], "clicks": [[1], [2]]}
+    long = {**common, "url": URLS, "clicked": [1, 1]}
+    for columns in (wide, long):
+        found, rejects = impressions(written(tmp_path, columns))
+        assert ([row["user"] for row in found], rejects) == (expected, [])
+
+
+def test_users_that_are_no_ids(tmp_path: Path) -> None:
+    users = pa.array([1.5, float("inf"), 2.0])
+    columns = {"time": [5, 6, 7], "query": ["eau"] * 3, "user": users, "results": [URLS] * 3}
+    found, rejects = impressions(written(tmp_path, columns))
+    assert ([row["user"] for row in found], rejects) == (["2"], [(1, "bad_user"), (2, "bad_user")])
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(9, 0), pa.decimal128(9, 2), pa.float64()])
+def test_results_and_clicks_of_other_types(tmp_path: Path, kind: pa.DataType) -> None:
+    lists = {"results": pa.list_(kind), "clicks": pa.list_(kind)}
+    columns = {n: pa.array([[Decimal(2), Decimal(1)]]).cast(t) for n, t in lists.items()}
+    found, rejects = impressions(written(tmp_path, {"time": [5], "query": ["eau"], **columns}))
+    assert rejects == []
+    assert [(row["results"], row["clicks"]) for row in found] == [(["2", "1"], [2, 1])]

@@ -201,6 +201,10 @@ def test_a_misnamed_field_of_clicks_is_refused_by_name(tmp_path: Path) -> None:
     )
     with pytest.raises(DataError, match=expected):
         ingest(tmp_path, {"log.jsonl": data}, clickless="refuse")
+    (other := tmp_path / "other").mkdir()
+    lines[0]["clicks"] = ["1"]
+    with pytest.raises(DataError, match=r"found none in 1 impressions of log \(rejected: 1 bad_cl"):
+        ingest(other, {"log": "\n".join(map(json.dumps, lines)).encode()}, clickless="refuse")
     for name, params, clicks in (
         ("allowed", {"clickless": "allow"}, []),
         ("named", {"clickless": "refuse", "fields": {"clicks": "clicked_ranks"}}, [1]),

@@ -41,6 +41,15 @@ def test_clicks_of_one_user_and_query_are_an_impression(tmp_path: Path) -> None:
     ]
 
 
+def test_copies_in_utf8_are_read_as_utf8(tmp_path: Path) -> None:
+    """They were read as GB18030: the query became `360瀹夊叏鍗＋`, without a word."""
+    expected = _records(tmp_path, OF_DAY.encode("gb18030"))
+    assert _records(tmp_path, OF_DAY.encode()) == expected
+    assert _records(tmp_path, OF_DAY.splitlines()[0].encode()) == [
+        (0, "11", "360安全卫士", ["download.it.com.cn/17938.html"], [1])
+    ]
+
+
 def test_lines_sorted_by_user_give_the_same(tmp_path: Path) -> None:
     lines = OF_DAY.splitlines(keepends=True)
     by_user = "".join(sorted(lines, key=lambda line: line.split("\t")[1]))
