@@ -41,9 +41,9 @@ SINGLE_SHARE = 0.9
 MIN_SINGLES = 10
 """Minimum number of impressions for a note about those with a single result."""
 SPLIT_ADVICE = (
-    "only rows with the same time, user and query are one impression; if each row has a time of "
-    "its own, set log.fields.time to a column with the time of the search, or write the time of "
-    "the first result into all rows of the search"
+    "only rows with the same time, user and query form one impression; if the rows of a search "
+    "have different times, set log.fields.time to a column with the time of the search, or write "
+    "the time of the first result into all rows of the search"
 )
 
 
@@ -91,20 +91,25 @@ def note_rejected_clicks(
             yield f"{rows:,} of {total:,} records with clicks were rejected as {reason}: {advice}"
 
 
-def note_split_impressions(start_ranks: Counter[float], sizes: Counter[int]) -> Iterator[str]:
-    """Yield a note if the rows of each impression of a log in long form seem to have other times.
+def note_split_impressions(
+    first_rank_counts: Counter[float], size_counts: Counter[int]
+) -> Iterator[str]:
+    """Yield a note if the impressions of a log in long form seem to be split into their rows.
+
+    The likely cause is that the rows of an impression have different times.
 
     Args:
-        start_ranks: Number of impressions by the rank of their first result.
-        sizes: Number of impressions by their number of results.
+        first_rank_counts: Number of impressions by the rank of their first result.
+        size_counts: Number of impressions by their number of results.
     """
-    total = start_ranks.total()
-    usual = min(start_ranks, key=lambda rank: (-start_ranks[rank], rank), default=0)
-    late = sum(count for rank, count in start_ranks.items() if rank > usual)
+    counts = first_rank_counts
+    total = counts.total()
+    usual = min(counts, key=lambda rank: (-counts[rank], rank), default=0)
+    late = sum(count for rank, count in counts.items() if rank > usual)
     if late and late >= LATE_SHARE * total:
         yield f"{late:,} of {total:,} impressions begin at a rank above {usual:.0f}: {SPLIT_ADVICE}"
-    elif total >= MIN_SINGLES and sizes[1] >= SINGLE_SHARE * total:
-        yield f"{sizes[1]:,} of {total:,} impressions have a single result: {SPLIT_ADVICE}"
+    elif total >= MIN_SINGLES and size_counts[1] >= SINGLE_SHARE * total:
+        yield f"{size_counts[1]:,} of {total:,} impressions have a single result: {SPLIT_ADVICE}"
 
 
 def note_empty_files(files: Sequence[Source]) -> Iterator[str]:

@@ -17,7 +17,7 @@ impression."""
 
 def build_impressions(
     reader: pa.RecordBatchReader,
-    start_ranks: Counter[float],
+    first_rank_counts: Counter[float],
     sizes: Counter[int],
     *,
     row_is_click: bool,
@@ -26,9 +26,9 @@ def build_impressions(
 
     Args:
         reader: Rows with the columns of `long_form.GROUPED`.
-        start_ranks: Receives the number of impressions by the rank of their first result.
+        first_rank_counts: Receives the number of impressions by the rank of their first result.
         sizes: Receives the number of impressions by their number of results.
-        row_is_click: Whether rows that are not clicked have no result.
+        row_is_click: Whether every row with a result is a click; other rows then have no result.
     """
     rest = reader.schema.empty_table()
     for batch in reader:
@@ -36,10 +36,10 @@ def build_impressions(
         whole = _count_rows_of_complete_impressions(rest["first"].to_numpy())
         if whole:
             head = rest.slice(0, whole)
-            yield _build_impressions(head, start_ranks, sizes, row_is_click=row_is_click)
+            yield _build_impressions(head, first_rank_counts, sizes, row_is_click=row_is_click)
         rest = rest.slice(whole)
     if len(rest):
-        yield _build_impressions(rest, start_ranks, sizes, row_is_click=row_is_click)
+        yield _build_impressions(rest, first_rank_counts, sizes, row_is_click=row_is_click)
 
 
 def _count_rows_of_complete_impressions(
@@ -58,7 +58,7 @@ def _count_rows_of_complete_impressions(
 
 
 def _build_impressions(
-    rows: pa.Table, start_ranks: Counter[float], sizes: Counter[int], *, row_is_click: bool
+    rows: pa.Table, first_rank_counts: Counter[float], sizes: Counter[int], *, row_is_click: bool
 ) -> pa.Table:
     """Build a table of impressions (raw records) from rows that are sorted by impression and rank.
 
@@ -69,7 +69,7 @@ def _build_impressions(
     starts = np.flatnonzero(np.diff(first, prepend=first[0] + np.uint64(1)))
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(first))))
     heads = rows.take(pa.array(starts))
-    _add_counts(start_ranks, heads["rank"].to_numpy())
+    _add_counts(first_rank_counts, heads["rank"].to_numpy())
     if row_is_click:
         is_clicked = rows["click_order"].to_numpy() > 0
         rows, group = rows.filter(pa.array(is_clicked)), group[is_clicked]
