@@ -30,7 +30,7 @@ from builder.text.keys import keys64
 from schemas import Fetches, Pages
 
 
-@stage("crawl", version="17", writes=(Fetches, Pages))
+@stage("crawl", version="18", writes=(Fetches, Pages))
 def ingest_crawl(
     out: Path,
     *,
