@@ -24,10 +24,13 @@ MIN_MAIN_SHARE = 0.1
 """Minimum length of a short main text, as a fraction of the length of the visible text."""
 REPLACED_TAGS = {"time": "span", "summary": "div", "legend": "div"}
 """Maps tags that resiliparse does not know as content or as blocks to equivalent ones."""
-LONE_LETTER = re.compile(r">\s*[^\W\x00-\u07ff\ue000-\uf8ff](?=\s*<)")
-"""Matches a letter of three bytes or more that is the only text between two tags."""
+SHORT_TEXT = re.compile(
+    r">\s*(?:[^\W\x00-\u07ff\ue000-\uf8ff]|[A-Za-z0-9](?:[\x80-\u07ff]|&\w+;))(?=\s*(?:<|\Z))"
+)
+"""Matches a text between two tags that has three bytes and ends with a non-ASCII character: a
+letter such as `水`, or a letter or digit before a character such as the `ù` of `où`."""
 MARK = "\ufdd0"
-"""Noncharacter that is added to a lone letter, and removed from the extracted text."""
+"""Noncharacter that is added to a short text, and removed from the extracted text."""
 
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?[\t\n\x0c\r ]*<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|"
@@ -77,8 +80,8 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
         html = decode(body, charset)
         if has_too_many_attributes(html):
             raise RejectError("too_many_attributes")
-        # resiliparse takes every text of one character of three bytes for an icon, and drops it
-        tree = HTMLTree.parse(LONE_LETTER.sub(rf"\g<0>{MARK}", html))
+        # resiliparse takes such short texts for icons, and drops them
+        tree = HTMLTree.parse(SHORT_TEXT.sub(rf"\g<0>{MARK}", html))
         page = tree.document
         if page is None:
             raise ValueError("no document")

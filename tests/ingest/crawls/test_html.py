@@ -206,10 +206,12 @@ def test_a_page_without_a_body_has_no_text() -> None:
         ("<a href='/c'>中国</a>的<a href='/s'>首都</a>", "中国的首都"),
         ("<b> 水 </b>と<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby>", "水 と漢(かん)"),
         ("ก<b>ข</b>ค", "กขค"),
+        ("<a href='/v'>Ville</a> où <a href='/n'>né</a> l&agrave;<b>!</b>", "Ville où né là!"),
+        ("Surface : 12 <b>m²</b>", "Surface : 12 m²"),
     ],
 )
-def test_dates_and_single_letters_in_running_text_are_kept(markup: str, text: str) -> None:
-    """The main text of the first was `Né le à`, and that of the second 中国首都."""
+def test_dates_and_short_texts_between_tags_are_kept(markup: str, text: str) -> None:
+    """The main text of the first was `Né le à`, that of the second 中国首都."""
     body = f"<main><p>{markup} {PARAGRAPH[3:]}</main>"
     assert parse_html(page("", body).encode(), "utf-8", FETCHED).text.startswith(text)
 
