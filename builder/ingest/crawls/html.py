@@ -25,7 +25,7 @@ MIN_MAIN_SHARE = 0.1
 REPLACED_TAGS = {"time": "span", "summary": "div", "legend": "div"}
 """Maps tags that resiliparse does not know as content or as blocks to equivalent ones."""
 SHORT_TEXT = re.compile(
-    r">\s*(?:[^\W\x00-\u07ff\ue000-\uf8ff]|[A-Za-z0-9](?:[\x80-\u07ff]|&\w+;))(?=\s*(?:<|\Z))"
+    r">\s*(?:[^\W\x00-\u07ff\ue000-\uf8ff]|[A-Za-z0-9](?:[\x80-\u07ff]|&#?\w+;))(?=\s*(?:<|\Z))"
 )
 """Matches a text between two tags that has three bytes and ends with a non-ASCII character: a
 letter such as `水`, or a letter or digit before a character such as the `ù` of `où`."""

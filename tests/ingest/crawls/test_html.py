@@ -206,7 +206,7 @@ def test_a_page_without_a_body_has_no_text() -> None:
         ("<a href='/c'>中国</a>的<a href='/s'>首都</a>", "中国的首都"),
         ("<b> 水 </b>と<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby>", "水 と漢(かん)"),
         ("ก<b>ข</b>ค", "กขค"),
-        ("<a href='/v'>Ville</a> où <a href='/n'>né</a> l&agrave;<b>!</b>", "Ville où né là!"),
+        ("<a href='/v'>Ville</a> où <a href='/n'>n&#233;</a> l&agrave;<b>!</b>", "Ville où né là!"),
         ("Surface : 12 <b>m²</b>", "Surface : 12 m²"),
     ],
 )
