@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from builder.io.sources import Source
+from builder.text.listing import join_names
 
 REPEATED = "repeated_impression"
 LOG_ADVICE = {
@@ -26,6 +27,8 @@ CRAWL_ADVICE = {
     "bad_time": "if times are in a different field or format, set crawl.fields.time, "
     "crawl.time_unit or crawl.time_format",
     "bad_text": "if texts are in a different field, set crawl.fields.text",
+    "not_json": "each line must be one JSON object (NaN is not JSON); if the files have another "
+    "format, set crawl.format or convert them",
     "bad_title": "if titles are in a different field, set crawl.fields.title",
 }
 """Advice on how to avoid rejects of a crawl, by reject reason."""
@@ -110,6 +113,27 @@ def note_split_impressions(
         yield f"{late:,} of {total:,} impressions begin at a rank above {usual:.0f}: {SPLIT_ADVICE}"
     elif total >= MIN_SINGLES and size_counts[1] >= SINGLE_SHARE * total:
         yield f"{size_counts[1]:,} of {total:,} impressions have a single result: {SPLIT_ADVICE}"
+
+
+def note_files_without_records(
+    files: Sequence[Source], record_counts: Mapping[int, int]
+) -> Iterator[str]:
+    """Yield one note that lists the files of a crawl that are not empty but have no records.
+
+    Args:
+        files: Files of the crawl.
+        record_counts: Number of records read, kept or rejected, by index of the file.
+    """
+    names = [
+        file.name
+        for index, file in enumerate(files)
+        if not record_counts.get(index) and file.path.stat().st_size
+    ]
+    if names:
+        yield (
+            f"no page was found in {join_names(names, separator=', ')}: expected rows or, in WARC "
+            "files, records of type response, resource or conversion"
+        )
 
 
 def note_empty_files(files: Sequence[Source]) -> Iterator[str]:

@@ -3,7 +3,8 @@
 Input: one line of text. Output: the offsets at which its sentences end. A sentence ends after
 `.`, `!`, `?` or an ellipsis, and after any closing quotes and brackets that follow, if the next
 word starts with an uppercase letter, a digit or an opening mark. A full stop after an abbreviation,
-an initial, or a number at the start of the sentence does not end the sentence.
+an initial, or a number at the start of the sentence does not end the sentence. A tab, which
+separates the cells of a table, always does.
 """
 
 import re
@@ -28,6 +29,7 @@ _OPENING = r"(?:[\"«“‘(\[]\s?)*"
 _CANDIDATE = re.compile(
     rf"[.!?…]+{_CLOSING}(?=\s+{_OPENING}(?:[A-ZÀ-ÖØ-ÞŒ0-9¿¡])|\s+[-–—]\s|\s+\"\s)"
 )
+_CELL_END = re.compile(r"(?<=\S)\s*\t")
 _SPACED_QUOTE = re.compile(r"\s\"(?=\s)")
 _LAST_WORD = re.compile(r"([^\W\d_]+[°º]?)\.$")
 _INITIALS = re.compile(r"(?:^|[\s.\-('’«])(?:[A-ZÀ-Þ]|Ch|Fr|Ph|Th|Chr|J\.?-[A-ZÀ-Þ])\.$")
@@ -49,7 +51,7 @@ def sentence_end_offsets(line: str) -> list[int]:
             end = quote.end()
         ends.append(end)
         start = end
-    return ends
+    return sorted({*ends, *(match.start() for match in _CELL_END.finditer(line))})
 
 
 def _is_abbreviation(line: str, start: int, end: int) -> bool:

@@ -61,7 +61,7 @@ def _model_folder_patterns(workflow: Workflow, _: str) -> tuple[str, ...]:
 
 @stage(
     "translate",
-    version="4",
+    version="5",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
     fingerprinted_files={"model": FileReference(_model_folder_patterns)},
     plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),

@@ -12,6 +12,7 @@ from builder.ingest.advice import (
     LOG_ADVICE,
     advise_on_rejects,
     note_empty_files,
+    note_files_without_records,
     note_rejected_clicks,
 )
 from builder.io.sources import Source
@@ -68,6 +69,17 @@ def test_empty_files_are_named(tmp_path: Path) -> None:
     assert list(note_empty_files(files)) == [f"{names} and 2 more are empty (0 bytes)"]
     assert list(note_empty_files(files[:2])) == ["logs/01 is empty (0 bytes)"]
     assert list(note_empty_files(files[:1])) == []
+
+
+def test_files_without_a_record_are_named(tmp_path: Path) -> None:
+    """An archive of requests and metadata, such as a WAT file, was read without a word."""
+    files = [Source(tmp_path / name, name) for name in ("a.wat", "b.warc", "c.warc")]
+    for file in files[:2]:
+        file.path.write_bytes(b"WARC/1.0")
+    files[2].path.touch()
+    (note,) = note_files_without_records(files, {1: 3})
+    assert note.startswith("no page was found in a.wat: expected rows or, in WARC files, records")
+    assert list(note_files_without_records(files[1:], {0: 3})) == []
 
 
 def test_every_reason_with_advice_exists_and_the_parameters_that_it_names_do() -> None:

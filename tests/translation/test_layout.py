@@ -26,6 +26,8 @@ from builder.translation.layout import normalize_text, single_sentence_layout, s
         ("Il fait 20 °C. Demain aussi.", ["Il fait 20 °C.", "Demain aussi."]),
         ("1. Ouvrir la porte. 2. Entrer.", ["Ouvrir la porte.", "2. Entrer."]),
         ("Voir www.exemple.fr. Merci.", ["Voir www.exemple.fr.", "Merci."]),
+        ("Nom\tPrix\t\tVille.\tParis", ["Nom", "Prix", "Ville.", "Paris"]),
+        ("\t12 \t ", ["12"]),
         ("   ", []),
     ],
 )
@@ -75,11 +77,16 @@ def test_lines_are_kept(lines: list[str]) -> None:
     assert layout.fill([""] * len(layout.segments)).count("\n") == text.count("\n")
 
 
-@given(st.text(alphabet="aB .!?«»\"'1-", max_size=60))
+@given(st.text(alphabet="aB .!?«»\"'1-\t", max_size=60))
 def test_sentence_ends_ascend_within_the_line(line: str) -> None:
     ends = sentence_end_offsets(line)
     assert ends == sorted(set(ends))
     assert all(0 < end <= len(line) for end in ends)
+
+
+def test_tabs_between_cells_are_kept() -> None:
+    """The cells of a row were one sentence, and the tabs between them spaces."""
+    assert split_text("Nom\t\tPrix\n12\t").fill(["Name", "Price", "12"]) == "Name\t\tPrice\n12\t"
 
 
 def test_a_query_is_one_sentence() -> None:

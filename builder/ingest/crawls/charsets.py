@@ -1,10 +1,11 @@
 """Decodes the bytes of a page to text.
 
 The charset is given by the byte order mark, otherwise by the label in a header, otherwise by the
-meta element of the page. Without any of these, it is UTF-8 if the bytes are valid UTF-8; otherwise,
-it is detected statistically, which is unreliable for short texts. Labels are interpreted according
-to the WHATWG Encoding Standard: `iso-8859-1` means windows-1252, and `utf-16` in a meta element
-means UTF-8. Labels that the standard does not define, such as `base64`, are ignored.
+meta element of the page, otherwise by its XML declaration. Without any of these, it is UTF-8 if the
+bytes are valid UTF-8; otherwise, it is detected statistically, which is unreliable for short texts.
+Labels are interpreted according to the WHATWG Encoding Standard: `iso-8859-1` means windows-1252,
+and `utf-16` in a page means UTF-8. Labels that the standard does not define, such as `base64`, are
+ignored.
 """
 
 import codecs
@@ -35,6 +36,7 @@ MAC_CYRILLIC = dict.fromkeys(("x-mac-cyrillic", "x-mac-ukrainian"), "mac-cyrilli
 DECLARATION_SEARCH_BYTES = 2048
 """Number of leading bytes of a page that are searched for a charset declaration."""
 _DECLARATION = re.compile(rb"charset|encoding", re.IGNORECASE)
+_XML_DECLARATION = re.compile(rb"\s*<\?xml\s[^>]*?\sencoding\s*=\s*[\"']([^\"'>]+)")
 _NON_ASCII, _ESCAPED = re.compile(r"[^\x00-\x7f]"), re.compile(r"[\udc80-\udcff]")
 _C1 = {code: chr(code) if character == "\ufffd" else character for code, character in C1.items()}
 _UNESCAPED = {chr(0xDC00 + byte): _C1.get(byte, chr(byte)) for byte in range(0x80, 0x100)}
@@ -65,15 +67,24 @@ def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
     data = body[len(mark) :]
     encoding = encoding or python_codec(label)
     if encoding is None and is_html and _DECLARATION.search(body[:DECLARATION_SEARCH_BYTES]):
-        encoding = _detect_codec(body, is_html=True)
-        if encoding.startswith("utf-16"):
-            encoding = UTF8  # a declaration that can be read as ASCII cannot be in UTF-16
+        encoding = _declared_codec(body)
     text = _decode_mixed_utf8(data) if encoding in (None, UTF8) else None
     return (
         _decode_with_fallbacks(data, encoding or _detect_codec(body, is_html=is_html))
         if text is None
         else text
     )
+
+
+def _declared_codec(body: bytes) -> str:
+    """Return the codec that the meta element or the XML declaration of a page declares."""
+    xml = _XML_DECLARATION.match(body)
+    if xml is not None and b"charset" in body[:DECLARATION_SEARCH_BYTES].lower():
+        xml = None
+    codec = None if xml is None else python_codec(xml[1].decode("ascii", "replace"))
+    codec = codec or _detect_codec(body, is_html=True)
+    # a declaration that can be read as ASCII cannot be in UTF-16
+    return UTF8 if codec.startswith("utf-16") else codec
 
 
 def _detect_codec(body: bytes, *, is_html: bool) -> str:

@@ -132,7 +132,7 @@ def _read_date_meta_elements(page: DocumentNode) -> dict[str, str]:
     If several elements have the same name, the first is used.
     """
     contents: dict[str, str] = {}
-    for element in page.query_selector_all(DATE_META_SELECTOR):
+    for element in page.query_selector_all(DATE_META_SELECTOR)[:]:
         for attribute in NAME_ATTRIBUTES:
             name = element.getattr(attribute)
             if name:
@@ -146,7 +146,7 @@ def _read_time_elements(page: DocumentNode) -> Iterator[tuple[str, str]]:
     The label consists of the attributes `itemprop` and `class` in lowercase, and of `pubdate` if
     the element has this attribute.
     """
-    for element in page.query_selector_all("time[datetime]"):
+    for element in page.query_selector_all("time[datetime]")[:]:
         label = f"{element.getattr('itemprop') or ''} {element.getattr('class') or ''}".lower()
         pubdate = " pubdate" if element.hasattr("pubdate") else ""
         yield label + pubdate, element.getattr("datetime") or ""
@@ -167,7 +167,7 @@ def _time_element_dates(labels_and_dates: Iterable[tuple[str, str]], kind: str) 
 def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
     """Return the unparsed publication and modification dates in the JSON-LD of a page, by key."""
     dates: dict[str, list[str]] = {"datepublished": [], "datemodified": []}
-    for element in page.query_selector_all('script[type="application/ld+json"]'):
+    for element in page.query_selector_all('script[type="application/ld+json"]')[:]:
         try:
             queue = deque([orjson.loads(element.text or "")])
         except (orjson.JSONDecodeError, UnicodeError):

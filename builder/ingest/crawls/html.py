@@ -22,7 +22,15 @@ NESTING_OF_LISTS = 3
 """Nesting depth from which resiliparse no longer takes every bulleted list for navigation."""
 MIN_MAIN_SHARE = 0.1
 """Minimum length of a short main text, as a fraction of the length of the visible text."""
-
+REPLACED_TAGS = {"time": "span", "summary": "div", "legend": "div"}
+"""Maps tags that resiliparse does not know as content or as blocks to equivalent ones."""
+SHORT_TEXT = re.compile(
+    r">\s*(?:[^\W\x00-\u07ff\ue000-\uf8ff]|[A-Za-z0-9](?:[\x80-\u07ff]|&#?\w+;))(?=\s*(?:<|\Z))"
+)
+"""Matches a text between two tags that has three bytes and ends with a non-ASCII character: a
+letter such as `水`, or a letter or digit before a character such as the `ù` of `où`."""
+MARK = "\ufdd0"
+"""Noncharacter that is added to a short text, and removed from the extracted text."""
 
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?[\t\n\x0c\r ]*<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|"
@@ -72,13 +80,15 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
         html = decode(body, charset)
         if has_too_many_attributes(html):
             raise RejectError("too_many_attributes")
-        tree = HTMLTree.parse(html)
+        # resiliparse takes such short texts for icons, and drops them
+        tree = HTMLTree.parse(SHORT_TEXT.sub(rf"\g<0>{MARK}", html))
         page = tree.document
         if page is None:
             raise ValueError("no document")
         published, modified = extract_dates(page, fetched_at)
         text = extract_visible_text(tree) if is_nested_too_deeply(html) else extract_main_text(tree)
-        return HtmlPage(tree.title or "", text, _declared_language(tree, page), published, modified)
+        title, text = (tree.title or "").replace(MARK, ""), text.replace(MARK, "")
+        return HtmlPage(title, text, _declared_language(tree, page), published, modified)
     except RejectError:
         raise
     except (RuntimeError, ValueError):
@@ -88,6 +98,7 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
 def extract_main_text(tree: HTMLTree) -> str:
     """Extract the main text of an HTML page, or all visible text if the main text is too short."""
     _nest_body(tree)
+    _replace_tags(tree)
     main: str = extract_plain_text(tree, main_content=True, alt_texts=False)
     if len(main) >= SHORT_MAIN_CHARS:
         return main
@@ -104,7 +115,7 @@ def _nest_body(tree: HTMLTree) -> None:
     body = tree.body
     if body is None:
         return
-    content = list(body.child_nodes)
+    content = body.child_nodes[:]  # iterating over the nodes takes quadratic time
     innermost = body
     for _ in range(NESTING_OF_LISTS):
         wrapper = cast("ElementNode", tree.create_element("div"))
@@ -112,6 +123,25 @@ def _nest_body(tree: HTMLTree) -> None:
         innermost = wrapper
     for node in content:
         innermost.append_child(node)
+
+
+def _replace_tags(tree: HTMLTree) -> None:
+    """Rename elements of a page with a tag in `REPLACED_TAGS`.
+
+    resiliparse drops the text of `time` elements, such as the date in `le <time>3 juin</time>`,
+    and joins the text of a `summary` or `legend` with the next word.
+    """
+    body = tree.body
+    if body is None:
+        return
+    for tag, equivalent in REPLACED_TAGS.items():
+        for element in body.query_selector_all(tag)[:]:
+            renamed = cast("ElementNode", tree.create_element(equivalent))
+            for name in element.attrs:
+                renamed[name] = element[name]
+            cast("ElementNode", element.parent).replace_child(renamed, element)
+            for node in element.child_nodes[:]:
+                renamed.append_child(node)
 
 
 def extract_visible_text(tree: HTMLTree) -> str:

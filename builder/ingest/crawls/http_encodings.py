@@ -62,25 +62,29 @@ def decode_body(
 
 
 def _decode_chunked_body(body: bytes) -> DecodedBody:
-    """Decode a body with chunked transfer encoding; return other bodies unchanged."""
+    """Decode a body with chunked transfer encoding; return other bodies unchanged.
+
+    Lines end with CRLF or, as some servers send, with LF.
+    """
     chunks: list[bytes] = []
     position = 0
     while position < len(body):
-        end = body.find(b"\r\n", position, position + 1024)
+        end = body.find(b"\n", position, position + 1024)
         size = _parse_chunk_size(body[position:end]) if end > 0 else None
         if size is None:
             break
         if size == 0:
             return DecodedBody(b"".join(chunks))
-        chunks.append(body[end + 2 : end + 2 + size])
-        position = end + 2 + size + 2
+        chunks.append(body[end + 1 : end + 1 + size])
+        position = end + 1 + size
+        position += 1 if body.startswith(b"\n", position) else 2
     return DecodedBody(b"".join(chunks), is_truncated=True) if chunks else DecodedBody(body)
 
 
 def _parse_chunk_size(line: bytes) -> int | None:
     """Parse the chunk size from the first line of an HTTP chunk; None if it is malformed."""
     digits = line.partition(b";")[0].strip()
-    if not digits or len(digits) > 8 or digits.strip(b"0123456789abcdefABCDEF"):
+    if not digits or len(digits.lstrip(b"0")) > 8 or digits.strip(b"0123456789abcdefABCDEF"):
         return None
     return int(digits, 16)
 

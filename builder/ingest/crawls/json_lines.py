@@ -178,13 +178,21 @@ def _parse_lines_one_by_one(
             else value_or_reject_reason(partial(parse_page, line, params))
         )
         if isinstance(page, str):
-            is_last = (
-                chunk.is_unterminated and index == len(chunk) - 1 and page in PARTIAL_LINE_REASONS
+            is_partial = (
+                chunk.is_unterminated
+                and index == len(chunk) - 1
+                and page in PARTIAL_LINE_REASONS
+                and _is_start_of_object(line)
             )
-            rejects.append((number, FILE_TRUNCATED if is_last else page))
+            rejects.append((number, FILE_TRUNCATED if is_partial else page))
         else:
             rows.append((number, *page))
     return build_raw_page_frame(rows), rejects
+
+
+def _is_start_of_object(line: bytes | None) -> bool:
+    """Whether a line has the start of a JSON object, but not its end."""
+    return line is not None and line.lstrip()[:1] == b"{" and line.rstrip()[-1:] != b"}"
 
 
 def build_raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:

@@ -5,13 +5,19 @@ Input: crawl files of a snapshot. Output: `fetches`, the texts of all fetches in
 or superseded record.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import polars as pl
 
-from builder.ingest.advice import CRAWL_ADVICE, advise_on_rejects, note_empty_files
+from builder.ingest.advice import (
+    CRAWL_ADVICE,
+    advise_on_rejects,
+    note_empty_files,
+    note_files_without_records,
+)
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.crawls.checks import PageBlock
 from builder.ingest.crawls.fetches import limits_with_parser_pool
@@ -59,6 +65,7 @@ def ingest_crawl(
     """
     ledger, path = RowLedger("records"), out / "fetches.parquet"
     shortened = undated = titled = 0
+    record_counts = Counter[int]()
     if len(files) > 1:
         columns = {file.name: optional_column_presence(file, params) for file in files}
         ledger.notes.extend(note_missing_columns(columns))
@@ -67,6 +74,7 @@ def ingest_crawl(
             fetch = 0
             for index, block in _read_page_blocks(files, interval, params, limits):
                 ledger.rows_in += block.records
+                record_counts[index] += block.records
                 for line, reason in block.rejects:
                     rejects.add(reason, file=files[index].name, line=line)
                     if reason == FILE_TRUNCATED:
@@ -95,6 +103,7 @@ def ingest_crawl(
             f"no page has a title; check crawl.fields.title (now {params.fields.title!r})"
         )
     ledger.notes.extend(note_empty_files(files))
+    ledger.notes.extend(note_files_without_records(files, record_counts))
     ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, CRAWL_ADVICE))
     return ledger
 

@@ -24,6 +24,7 @@ from builder.ingest.crawls.warc_recovery import (
     UnreadablePart,
     contains_record_start,
     find_next_record,
+    find_record_after_member,
     find_unreadable_part,
     includes_next_record,
     is_compressed_as_one_stream,
@@ -151,8 +152,13 @@ class _RecordReader:
         return "bad_length" if is_overrun else None
 
     def _check_archive_end(self) -> Iterator[str]:
-        """Yield a reject reason if the last record is truncated or followed by unreadable data."""
+        """Yield a reject reason if the last record is truncated or followed by unreadable data.
+
+        If another record follows, as after an empty gzip member, set `next_start` to it.
+        """
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
+        if unreadable is None:
+            self.next_start = find_record_after_member(self._file, self._offset)
         if unreadable is not None and (
             unreadable.is_truncated or not self.has_fetches or unreadable.offset > self._offset
         ):

@@ -60,6 +60,22 @@ def find_next_record(file: IO[bytes], start: int) -> int | None:
         )
 
 
+def find_record_after_member(file: IO[bytes], member_offset: int) -> int | None:
+    """Return the offset of the first record after a compressed member; None if there is none.
+
+    FastWARC stops reading at an empty member, although records may follow it. If the archive is not
+    compressed, return None.
+
+    Args:
+        file: A non-empty archive.
+        member_offset: Offset of an intact member.
+    """
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        magic = _member_magic(data)
+        member = None if magic is None else _read_member(data, member_offset, magic)
+    return None if member is None else find_next_record(file, member.end)
+
+
 def next_search_offset(file: IO[bytes], record_offset: int, body_length: int) -> int:
     """Return the offset from which to search for the record that follows a given record.
 

@@ -233,6 +233,34 @@ def test_a_file_that_ends_early_is_named(tmp_path: Path) -> None:
     assert ledger.notes == ["crawl.jsonl is truncated; download it again"]
 
 
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (b'{"url": "http://a.fr", "timestamp": 15', "file_truncated"),
+        (b"}", "not_json"),
+        (b"<html><p>Bonjour", "not_json"),
+        (b'{"url": "http://a.fr"}{"url": "http://b.fr"}', "not_json"),
+    ],
+)
+def test_only_the_start_of_an_object_is_a_truncated_line(
+    tmp_path: Path, end: bytes, reason: str
+) -> None:
+    """The note said that HTML and JSON over several lines had to be downloaded again."""
+    path, out = tmp_path / "c.jsonl", tmp_path / "out"
+    path.write_bytes(json.dumps(GOOD).encode() + b"\n" + end)
+    out.mkdir()
+    ledger = ingest_crawl(
+        out,
+        files=[Source(path, "c.jsonl")],
+        interval=Interval(1000, 2000),
+        params=CrawlParameters(),
+        limits=ResourceLimits(tmp_path, threads=1, memory=2**30),
+        progress=NoProgress(),
+    )
+    assert dict(ledger.rejected) == {reason: 1}
+    assert any("truncated" in note for note in ledger.notes) == (reason == "file_truncated")
+
+
 def test_an_empty_file_is_noted(tmp_path: Path) -> None:
     ledger, _, _, _ = ingest(tmp_path)
     assert (ledger.rows_in, ledger.notes) == (0, ["crawl.jsonl is empty (0 bytes)"])

@@ -118,6 +118,14 @@ def test_a_member_that_claims_all_that_follows_is_told(tmp_path: Path) -> None:
         assert _read(tmp_path / "a.warc.gz") == (list(pages), [reason])
 
 
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+def test_records_after_an_empty_member_are_read(tmp_path: Path, packing: str) -> None:
+    """Reading stopped there without a word."""
+    pack = PACKINGS[packing]
+    (tmp_path / "a.warc").write_bytes(b"".join(pack(_record(n)) + pack(b"") for n in range(3)))
+    assert _read(tmp_path / "a.warc") == (["0", "1", "2"], [])
+
+
 @pytest.mark.parametrize("blank", [b"", b"\n"])
 @pytest.mark.parametrize("packing", ["plain", "gzip"])
 def test_the_end_of_a_good_archive_is_no_damage(tmp_path: Path, packing: str, blank: bytes) -> None:

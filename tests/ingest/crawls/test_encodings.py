@@ -66,6 +66,14 @@ def test_a_body_cut_short_gives_what_could_be_decoded() -> None:
 
 
 @pytest.mark.parametrize(
+    "body", [b"5\nBonjo\n2\nur\n0\n\n", b"0000000005\r\nBonjo\r\n02\r\nur\r\n0\r\n\r\n"]
+)
+def test_chunks_may_end_with_lf_and_have_long_sizes(body: bytes) -> None:
+    """The sizes of the chunks were words of the page."""
+    assert decode_body(body, "chunked", "", MOST) == (b"Bonjour", False)
+
+
+@pytest.mark.parametrize(
     ("length", "chunks"), [(250, BODY[:234]), (106, BODY[:100]), (50, BODY[:46])]
 )
 def test_chunks_that_end_early(length: int, chunks: bytes) -> None:

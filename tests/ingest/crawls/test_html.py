@@ -1,6 +1,7 @@
 """HTML: charsets, main text, language and dates of pages."""
 
 import codecs
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -58,6 +59,21 @@ def test_a_wrong_or_absent_charset_costs_no_character(charset: str | None, encod
     found = parse_html(page().encode(encoding), charset, FETCHED)
     assert "trois œufs pour préparer la pâte à crêpes" in found.text
     assert "\ufffd" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("label", "encoding", "text"),
+    [("iso-8859-2", "iso8859-2", "Zażółć gęślą jaźń."), ("euc-kr", "cp949", "물에 대한 한국어 글")],
+)
+def test_an_xml_declaration_says_the_charset(label: str, encoding: str, text: str) -> None:
+    """It was ignored: the charset was guessed."""
+    html = f'<?xml version="1.0" encoding="{label}"?>\n' + page(body=f"<p>{text}</p>")
+    assert parse_html(html.encode(encoding), None, FETCHED).text == text
+
+
+def test_a_meta_element_beats_the_xml_declaration() -> None:
+    html = '<?xml version="1.0" encoding="koi8-r"?>' + page('<meta charset="windows-1252">')
+    assert "trois œufs" in parse_html(html.encode("cp1252"), None, FETCHED).text
 
 
 def test_menus_are_no_main_text() -> None:
@@ -181,3 +197,48 @@ def test_lists_are_kept_however_shallow_the_page_is(outer: str) -> None:
 def test_a_page_without_a_body_has_no_text() -> None:
     found = parse_html(b"<html><frameset><frame src=a></frameset></html>", None, FETCHED)
     assert found.text == ""
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ('Né le <time datetime="1769-08-15"><a href="/">15 août</a></time> à', "Né le 15 août à"),
+        ("<a href='/c'>中国</a>的<a href='/s'>首都</a>", "中国的首都"),
+        ("<b> 水 </b>と<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby>", "水 と漢(かん)"),
+        ("ก<b>ข</b>ค", "กขค"),
+        ("<a href='/v'>Ville</a> où <a href='/n'>n&#233;</a> l&agrave;<b>!</b>", "Ville où né là!"),
+        ("Surface : 12 <b>m²</b>", "Surface : 12 m²"),
+    ],
+)
+def test_dates_and_short_texts_between_tags_are_kept(markup: str, text: str) -> None:
+    """The main text of the first was `Né le à`, that of the second 中国首都."""
+    body = f"<main><p>{markup} {PARAGRAPH[3:]}</main>"
+    assert parse_html(page("", body).encode(), "utf-8", FETCHED).text.startswith(text)
+
+
+def test_icons_of_one_character_are_dropped() -> None:
+    found = parse_html(
+        page("", f"<p><i>\ue001</i>Bonjour <b>水</b></p>{PARAGRAPH}").encode(), None, 0
+    )
+    assert found.text.startswith("Bonjour 水\n")
+
+
+def test_the_title_may_be_a_single_letter() -> None:
+    assert parse_html(page("<title>水</title>").encode(), "utf-8", FETCHED).title == "水"
+
+
+def test_a_summary_is_not_joined_with_the_text_after_it() -> None:
+    body = f"<details><summary>Prix</summary>Douze euros.</details>{PARAGRAPH}"
+    assert parse_html(page("", body).encode(), "utf-8", FETCHED).text.startswith(
+        "Prix\nDouze euros."
+    )
+
+
+def test_a_long_flat_page_is_parsed_in_linear_time() -> None:
+    """4,000 paragraphs took minutes."""
+    date = '<time datetime="2022-06-01T08:00:00Z">1er juin</time>'
+    body = f"<p>{date} une ligne de texte</p>\n" * 4000
+    start = time.process_time()
+    found = parse_html(page("", body).encode(), "utf-8", FETCHED)
+    assert time.process_time() - start < 20
+    assert found.text.count("1er juin une ligne de texte") == 4000
