@@ -159,7 +159,9 @@ def stages() -> str:
 def commands() -> str:
     """Every command of `longeval` with its arguments and options."""
     text = f"{_NOTE}# Commands\n\nAll commands of `longeval`, each with an example, its arguments "
-    text += "(in capitals) and its options. `longeval COMMAND --help` prints the same.\n\n"
+    text += (
+        "(in capitals) and its options. `longeval COMMAND --help` prints the same information.\n\n"
+    )
     return text + "".join(_commands(get_command(app), "longeval")).rstrip() + "\n"
 
 

@@ -32,7 +32,7 @@ class ExpansionMethod(StrEnum):
 
 def baseline(
     collection: CollectionFolder,
-    out: Annotated[Path, typer.Option(help="Output folder; receives one run file per snapshot.")],
+    out: Annotated[Path, typer.Option(help="Output folder, for one run file per snapshot.")],
     language: Annotated[
         str | None, typer.Option(help="Language to search in; default: the source language.")
     ] = None,
@@ -41,8 +41,8 @@ def baseline(
         ExpansionMethod | None,
         typer.Option(
             "--expand",
-            help="Query expansion method; the feedback documents are those judged relevant in "
-            "earlier snapshots.",
+            help="Query expansion method. The feedback documents of a query are the documents "
+            "judged relevant to it in earlier snapshots.",
         ),
     ] = None,
     fb_docs: Annotated[
@@ -58,16 +58,16 @@ def baseline(
         bool,
         typer.Option(
             "--earlier-statistics",
-            help="Rank the documents of every snapshot except the first with the collection "
-            "statistics of the preceding snapshot, as input for `longeval attribute`.",
+            help="Use the collection statistics of the preceding snapshot for ranking, as input "
+            "for `longeval attribute`. The first snapshot is not ranked.",
         ),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Search every snapshot with BM25 and write the runs.
 
-    With `--expand rm3`, queries without earlier judgements use the top BM25 results as feedback
-    documents. With `--expand keyquery`, such queries are not expanded.
+    For queries without earlier judgements, `--expand rm3` uses pseudo-relevance feedback (the top
+    BM25 results are the feedback documents), and `--expand keyquery` does not expand the query.
 
     Example: longeval baseline demo/collection --out runs/bm25
     """

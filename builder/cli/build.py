@@ -39,14 +39,17 @@ def build(
     snapshot: Annotated[
         list[str] | None,
         typer.Option(
-            help="Build only this snapshot, without publishing; repeatable or comma-separated."
+            help="Build only this snapshot, and do not publish; repeatable or comma-separated."
         ),
     ] = None,
     until: Annotated[
-        str | None, typer.Option(help="Stop after this stage, without publishing.")
+        str | None, typer.Option(help="Stop after this stage, and do not publish.")
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Print what would run and why, without running it.")
+        bool,
+        typer.Option(
+            "--explain", help="Print which steps would run and why, without running them."
+        ),
     ] = False,
     allow_empty: Annotated[
         bool,
@@ -58,7 +61,8 @@ def build(
     verify: Annotated[
         Path | None,
         typer.Option(
-            help="Rebuild this published version in a temporary folder and compare every file."
+            help="Rebuild this published version in a temporary folder, and compare every file "
+            "with the original."
         ),
     ] = None,
     threads: Threads = None,
@@ -69,7 +73,7 @@ def build(
     quiet: Quiet = False,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Build a collection from its definition; stages that are up to date are skipped.
+    """Build a collection from its definition, skipping steps that are up to date.
 
     Example: longeval build world/workflow.toml --out collections/world
     """

@@ -64,7 +64,7 @@ def run_click_model(
     last: LastClick = LastClickRule.RANK,
     votes: Annotated[
         VoteUnit,
-        typer.Option(help="Count every impression, or each user once per query and result."),
+        typer.Option(help="Count every impression, or count each user once per query-URL pair."),
     ] = VoteUnit.IMPRESSION,
     pages: Annotated[
         ResultPageGrouping,
@@ -75,7 +75,7 @@ def run_click_model(
     definition: DefinitionFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a click model on a query log and write an estimate per query and URL.
+    """Run a click model on a query log and write an estimate for each query-URL pair.
 
     The section `[log]` of the file given by --definition describes the input format.
 
@@ -153,8 +153,8 @@ def compare_click_models(
         str,
         typer.Option(
             "--chosen",
-            help="Warn if this model predicts held-out clicks worse than the click-through rate by "
-            "rank.",
+            help="Warn if this model predicts held-out clicks worse than the baseline, the "
+            "click-through rate of each rank.",
         ),
     ] = "sdbn",
     by_rank: Annotated[

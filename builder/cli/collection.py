@@ -25,33 +25,35 @@ class FindingFormat(StrEnum):
 def validate(
     collection: CollectionFolder,
     format: Annotated[  # noqa: A002 - name of the option
-        FindingFormat, typer.Option(help="Output format; github: annotations for GitHub Actions.")
+        FindingFormat,
+        typer.Option(help="Output format; `github` writes annotations for GitHub Actions."),
     ] = FindingFormat.TEXT,
     select: Annotated[
         list[str] | None,
         typer.Option(
-            help="Run only this check, such as LB103, or group of checks, such as LB2; repeatable "
-            "or comma-separated."
+            help="Run only this check, such as LB103, or this group of checks, such as LB2; "
+            "repeatable or comma-separated."
         ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(help="Skip this check or group of checks; repeatable or comma-separated."),
+        typer.Option(
+            help="Skip this check or this group of checks; repeatable or comma-separated."
+        ),
     ] = None,
     severity: Annotated[
         list[str] | None,
         typer.Option(
-            help="Change the severity of a check, such as LB205=warning; repeatable or "
-            "comma-separated."
+            help="New severity of a check, such as LB205=warning; repeatable or comma-separated."
         ),
     ] = None,
     all_versions: Annotated[
-        bool, typer.Option("--all", help="Check every version in the folder.")
+        bool, typer.Option("--all", help="Check every version in the collection folder.")
     ] = False,
 ) -> None:
     """Check that a published collection is valid.
 
-    Exits with code 1 if there are errors; warnings are not errors.
+    Exits with code 1 if there are errors. Warnings do not change the exit code.
 
     Example: longeval validate demo/collection --ignore LB212 --format github
     """

@@ -49,13 +49,14 @@ def evaluate(
     pairs: Annotated[
         str,
         typer.Option(
-            help="Snapshot pairs to compare: first (the first snapshot with each later one), "
+            help="Snapshot pairs to compare: first (the first snapshot and each later snapshot), "
             "consecutive or all."
         ),
     ] = "first",
     split: Splits = None,
     resamples: Annotated[
-        int, typer.Option(min=0, help="Number of bootstrap resamples; 0: no confidence intervals.")
+        int,
+        typer.Option(min=0, help="Number of bootstrap resamples; with 0, no confidence intervals."),
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the bootstrap.")] = 0,
     confidence: Annotated[float, typer.Option(help="Level of the confidence intervals.")] = 0.95,
@@ -65,11 +66,13 @@ def evaluate(
     ] = None,
     per_query: Annotated[
         Path | None,
-        typer.Option(help="Also write scores per query (.csv, .tsv, .parquet or .json)."),
+        typer.Option(
+            help="Also write per-query scores to this .csv, .tsv, .parquet or .json file."
+        ),
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Score runs on every snapshot of a collection and measure how the scores change.
+    """Score runs on every snapshot of a collection and measure how the scores change over time.
 
     Example: longeval evaluate demo/collection runs/bm25 runs/dense --pivot bm25
     """
@@ -165,9 +168,9 @@ def attribute(
     earlier_statistics: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Runs of the same systems, ranked with the collection statistics of the "
-            "preceding snapshot (see `longeval baseline --earlier-statistics`). With them, the "
-            "remainder of a change is divided between collection statistics and system."
+            help="Runs of the same systems that use the collection statistics of the preceding "
+            "snapshot (see `longeval baseline --earlier-statistics`). If these runs are given, "
+            "the residual of each score change is split between collection statistics and system."
         ),
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
@@ -208,7 +211,7 @@ def reproducibility(
     rbo_p: RboPersistence = 0.9,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare each system's rankings between pairs of snapshots, restricted to common documents.
+    """Compare how each system ranks the documents that two snapshots have in common.
 
     Prints the RMSE of the per-query scores, Kendall's tau-b and rank-biased overlap.
 
@@ -235,7 +238,7 @@ def sanity(
     collection: CollectionFolder,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Check the judgements: compare BM25 with a chance baseline per snapshot and language.
+    """Check the judgements of each snapshot and language by comparing BM25 with a chance baseline.
 
     The chance baseline scores the same rankings with the judgements of other queries.
 

@@ -45,7 +45,8 @@ Zeta = Annotated[
 CutoffRule = Annotated[
     str,
     typer.Option(
-        help="Confidence that a document must have to be returned: at_or_above or above the cutoff."
+        help="Whether the confidence of a returned document must be at_or_above or above the "
+        "cutoff."
     ),
 ]
 
@@ -108,8 +109,8 @@ def filtering(
         int,
         typer.Option(
             min=0,
-            help="Minimum number of relevant documents per target; targets with fewer are left out "
-            "of the TREC averages.",
+            help="Minimum number of relevant documents per target; other targets are excluded from "
+            "the TREC averages.",
         ),
     ] = 4,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option

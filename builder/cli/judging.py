@@ -28,7 +28,7 @@ def pool(
         int | None,
         typer.Option(
             help="Pool the top DEPTH documents of every run; default: all documents at ranks 1-5, "
-            "50% of those at ranks 6-10 and 25% of those at ranks 11-30."
+            "50% of the documents at ranks 6-10 and 25% of the documents at ranks 11-30."
         ),
     ] = None,
     seed: Annotated[
@@ -42,7 +42,9 @@ def pool(
     ] = None,
     judged: Annotated[
         Path | None,
-        typer.Option(help="Existing judgements (Parquet), whose pairs are excluded from the pool."),
+        typer.Option(
+            help="Existing judgements (Parquet); pairs with a judgement are excluded from the pool."
+        ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

@@ -35,21 +35,22 @@ class OutputFormat(StrEnum):
 CollectionFolder = Annotated[
     Path,
     typer.Argument(
-        help="Version folder of a collection, such as mine/1.0.0, or the folder that contains it."
+        help="Version folder, such as mine/1.0.0, or collection folder, such as mine (its highest "
+        "version is used)."
     ),
 ]
 RunPaths = Annotated[
     list[Path],
     typer.Argument(
-        help="TREC run files, or folders or zip files of them; the file or folder name must "
-        "contain the snapshot name."
+        help="TREC run files, folders of run files, or zip files of run files. The name of the "
+        "file or folder must contain the snapshot name."
     ),
 ]
 ScoredRuns = Annotated[
     list[Path],
     typer.Argument(
-        help="TREC run files, folders or zip files of them, or score tables (`trec_eval -q`, "
-        "CSV); the file or folder name must contain the snapshot name."
+        help="TREC run files, folders of run files, zip files of run files, or score tables "
+        "(`trec_eval -q`, CSV). The name of the file or folder must contain the snapshot name."
     ),
 ]
 Measures = Annotated[
@@ -70,7 +71,8 @@ RunDepth = Annotated[
     int, typer.Option(min=1, help="Maximum number of documents per query in the run.")
 ]
 Pivot = Annotated[
-    str | None, typer.Option(help="Name of the system with which all others are compared.")
+    str | None,
+    typer.Option(help="Name of the pivot, the system with which all other systems are compared."),
 ]
 RboPersistence = Annotated[float, typer.Option(help="Persistence p of rank-biased overlap (RBO).")]
 Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
@@ -79,7 +81,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings 
 DefinitionFile = Annotated[
     Path | None,
     typer.Option(
-        "--definition", help="TOML file with the section that describes the input format."
+        "--definition",
+        help="TOML file whose section `[crawl]` (for crawls) or `[log]` (for logs) describes the "
+        "input format.",
     ),
 ]
 Threads = Annotated[

@@ -49,10 +49,12 @@ def export(
     ] = None,
     file_size: Annotated[
         str,
-        typer.Option(help="Size at which a new document file is started, such as 256MiB."),
+        typer.Option(
+            help="When a document file reaches this size, such as 256MiB, a new file is started."
+        ),
     ] = "256MiB",
 ) -> None:
-    """Export a collection in a layout that other tools can read.
+    """Export a collection in a file layout that other tools can read.
 
     Example: longeval export demo/collection --layout longeval-web --out web
     """
@@ -88,25 +90,24 @@ class ImportLayout(StrEnum):
 def import_(
     release: Annotated[Path, typer.Argument(help="Folder of the published release.")],
     layout: Annotated[ImportLayout, typer.Option(help="Layout of the release.")],
-    out: Annotated[
-        Path, typer.Option(help="Collection folder, in which the version is published.")
-    ],
+    out: Annotated[Path, typer.Option(help="Collection folder in which the version is published.")],
     name: Annotated[
-        str | None, typer.Option(help="Name of the collection; default: the layout.")
+        str | None, typer.Option(help="Name of the collection; default: name of the layout.")
     ] = None,
     version: Annotated[str, typer.Option(help="Version of the collection.")] = "1.0.0",
     qrels: Annotated[
         str | None,
         typer.Option(
-            help="Qrels variant to import, such as raw or dctr; default: depends on the layout."
+            help="Variant of the qrels to import, such as raw or dctr; default: depends on the "
+            "layout."
         ),
     ] = None,
     allow_empty: Annotated[
         bool,
         typer.Option(
             "--allow-empty",
-            help="Publish even if a snapshot has no queries, or if its query, qrels or document "
-            "files have no valid row.",
+            help="Publish even if a snapshot has no queries, or has no valid row in its query, "
+            "qrels or document files.",
         ),
     ] = False,
     explain: Annotated[
@@ -229,20 +230,21 @@ class DiffFormat(StrEnum):
 def diff(
     old: Annotated[
         Path,
-        typer.Argument(help="Version folder of the earlier version, or a folder that contains it."),
+        typer.Argument(help="Version folder of the earlier version, or its collection folder."),
     ],
     new: Annotated[
         Path,
-        typer.Argument(help="Version folder of the later version, or a folder that contains it."),
+        typer.Argument(help="Version folder of the later version, or its collection folder."),
     ],
     format: Annotated[  # noqa: A002 - name of the option
         DiffFormat, typer.Option(help="Output format.")
     ] = DiffFormat.TEXT,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit with code 1 if any row differs.")
+        bool,
+        typer.Option("--exit-code", help="Exit with code 1 if the versions differ in any row."),
     ] = False,
 ) -> None:
-    """Compare two versions of a collection: rows, grades, definition and software versions.
+    """Compare the rows, grades, definitions and software versions of two collection versions.
 
     Example: longeval diff web/1.0.0 web/1.1.0 --format markdown > CHANGES.md
     """

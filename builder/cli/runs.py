@@ -51,8 +51,8 @@ def boost(
         float,
         typer.Option(
             min=0,
-            help="Weight of a document's mean grade in earlier snapshots. The weighted grade is "
-            "added to the document's score, which is scaled to 0-1 per query.",
+            help="Weight of a document's mean grade in earlier snapshots. Scores are first scaled "
+            "to 0-1 per query; the weighted grade is then added.",
         ),
     ] = 1.0,
     tag: Tag = "boost",
@@ -148,7 +148,8 @@ runs = typer.Typer(
 def check_runs(
     collection: CollectionFolder,
     files: Annotated[
-        list[Path], typer.Argument(help="TREC run files, folders or zip files of run files.")
+        list[Path],
+        typer.Argument(help="TREC run files, folders of run files, or zip files of run files."),
     ],
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:

@@ -43,7 +43,7 @@ def demo(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Simulate a small search engine, build a collection from it and validate it.
+    """Simulate a small search engine, build a collection from its data and validate it.
 
     Example: longeval demo demo
     """
@@ -81,7 +81,8 @@ def simulate(
         list[Path] | None,
         typer.Option(
             exists=True,
-            help="Simulate query logs over these existing crawls, one per snapshot; repeatable.",
+            help="Existing crawl to use instead of a simulated one; repeatable, one crawl per "
+            "snapshot.",
         ),
     ] = None,
     crawl_format: Annotated[

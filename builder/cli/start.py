@@ -16,21 +16,25 @@ from builder.cli.output import format_table
 def new(
     folder: Annotated[Path, typer.Argument(help="Output folder; created if missing.")],
     name: Annotated[
-        str | None, typer.Option(help="Name of the collection; prompted for if omitted.")
+        str | None,
+        typer.Option(help="Name of the collection. If omitted, you are prompted for it."),
     ] = None,
     snapshot: Annotated[
         list[str] | None,
         typer.Option(
-            help="Month of a snapshot, such as 2022-06; repeatable or comma-separated. "
-            "Prompted for if omitted."
+            help="Month of a snapshot, such as 2022-06; repeatable or comma-separated. If omitted, "
+            "you are prompted for it."
         ),
     ] = None,
     translate: Annotated[
         bool,
-        typer.Option("--translate/--no-translate", help="Translate with the bundled model."),
+        typer.Option(
+            "--translate/--no-translate",
+            help="Translate queries and documents to English with the bundled model.",
+        ),
     ] = True,
 ) -> None:
-    """Create a collection definition with explanatory comments, as a starting point.
+    """Create a commented collection definition to start from.
 
     Example: longeval new mine --name mine --snapshot 2022-06 --snapshot 2022-07
     """
