@@ -145,7 +145,7 @@ class LogParameters(RawDataParameters):
         default=15,
         ge=2,
         description="A user with at least this many impressions is classified as a bot if every "
-        "impression has at least two clicks, always at the same ranks",
+        "impression has at least two clicks, always at the same ranks in the same order",
     )
     max_query_chars: Positive = Field(
         default=500,
