@@ -66,17 +66,13 @@ def _toml(value: Any) -> str:
 def definition() -> str:
     """Every key of a workflow definition."""
     text = f"{_NOTE}# The definition of a collection\n\n"
-    text += "A TOML file with the inputs of a collection and all parameters of its build, read by "
-    text += (
-        "`longeval build`. Paths are relative to its folder. Where files are expected, a folder "
-    )
-    text += (
-        "means all files in it, a glob all files that match. The default `absent` means that the "
-    )
-    text += "key is not set.\n\n"
+    text += "A definition is a TOML file with the inputs of a collection and all parameters of its "
+    text += "build; `longeval build` reads it. Paths are relative to the folder of the definition. "
+    text += "Where files are expected, a folder means all files in that folder, and a glob pattern "
+    text += "means all matching files. The default `absent` means that the key is not set.\n\n"
     text += "## `[collection]`\n\n" + _fields(CollectionDefinition, "collection.")
-    text += "## `[[snapshots]]`\n\nOne section per snapshot, in order of time. "
-    text += "Their intervals must not overlap.\n\n"
+    text += "## `[[snapshots]]`\n\nOne section per snapshot, in chronological "
+    text += "order. The intervals of snapshots must not overlap.\n\n"
     text += _fields(SnapshotDefinition, "snapshots.")
     for name, field in StageParameters.model_fields.items():
         section: Any = field.annotation
@@ -90,8 +86,8 @@ def tables() -> str:
     """Every table and its contract."""
     text = f"{_NOTE}# Tables\n\nThe columns of every table that `longeval` reads or writes; "
     text += "`longeval schema TABLE` prints one. A `?` after a type means that the column may be "
-    text += "null. Together, the columns marked *key* identify a row. A *candidate query* is a "
-    text += "query of the log that passed the rules of `[select]`. The [glossary](glossary.md) "
+    text += "null. The columns marked *key* together form the primary key. A *candidate query* is "
+    text += "a query of the log that passed the rules of `[select]`. The [glossary](glossary.md) "
     text += "explains the other terms.\n\n"
     for name, contract in schemas.TABLES.items():
         words = describe_schema(contract)
@@ -109,9 +105,10 @@ def tables() -> str:
 def checks() -> str:
     """Every check of `longeval validate`."""
     text = (
-        f"{_NOTE}# Checks\n\n`longeval validate` runs these checks: LB0 of files, LB1 of tables "
-        "and ids, LB2 of contents. `--select LB103` runs only one, `--select LB2` only those whose "
-        "ids begin with LB2; `--ignore` leaves checks out in the same way. "
+        f"{_NOTE}# Checks\n\n`longeval validate` runs these checks. The first digit of "
+        "an id says what is checked: 0 files, 1 tables and ids, 2 contents. `--select LB103` runs "
+        "a single check, and `--select LB2` all checks whose ids begin with LB2; `--ignore` skips "
+        "checks in the same way. "
         "`--severity LB205=warning` changes a severity. `longeval schema findings` describes the "
         "output of `--format json`.\n\n"
     )
@@ -126,14 +123,14 @@ def checks() -> str:
 
 def stages() -> str:
     """Every stage of the pipeline."""
-    text = f"{_NOTE}# Stages\n\nThe stages of `longeval build`, in the order in which data flows "
-    text += "through them. A stage runs once for each snapshot, for each pair of consecutive "
+    text = f"{_NOTE}# Stages\n\nThe stages of `longeval build`, in order of data flow. "
+    text += "A stage runs once for each snapshot, for each pair of consecutive "
     text += (
         "snapshots, or for the whole collection. *Raw files* are input files that the definition "
     )
-    text += "names. If a stage reads a table that it also writes, it reads that of earlier "
-    text += "snapshots. The section of the [definition](definition.md) has the parameters of the "
-    text += "stage.\n\n"
+    text += "names. A stage that reads and writes the same table reads the tables of earlier "
+    text += "snapshots, and writes the table of its own snapshot. The last column names the "
+    text += "section of the [definition](definition.md) with the parameters of the stage.\n\n"
     text += _row("stage", "once for each", "reads", "writes", "section") + "|---|---|---|---|---|\n"
     for stage in STAGES:
         reads = [read.table_name for read in stage.signature.tables]
@@ -147,11 +144,11 @@ def stages() -> str:
             section,
         )
         text += _row(*row)
-    text += "\n[Tables](tables.md) describes the tables. Tables that only pass between stages have "
-    text += "the columns of another table: "
+    text += "\n[Tables](tables.md) describes the tables. Intermediate tables, which are not "
+    text += "published, have the same columns as another table: "
     for name, schema in schemas.INTERMEDIATE_TABLES.items():
         base: Any = schema.__base__
-        text += f"{name} of {base.table_name()}, "
+        text += f"`{name}` as `{base.table_name()}`, "
     return text.removesuffix(", ") + ".\n"
 
 
@@ -212,8 +209,9 @@ def measures() -> str:
     """Every family of measures."""
     text = f"{_NOTE}# Measures\n\n"
     text += (
-        "The names of measures, for options such as `--measures` of `longeval evaluate`. A name "
-        "consists of a family, a cutoff `@k` and parameters: `nDCG@10`, `AP`, `P@10(rel=2)`, "
+        "This page lists the measures that options such as `--measures` of `longeval evaluate` "
+        "accept. The name of a measure consists of a family, in some families a cutoff `@k`, and "
+        "optional parameters: `nDCG@10`, `AP`, `P@10(rel=2)`, "
         "`ERR@20(max=4)`. `rel` is the minimum grade that counts as relevant, `max` the highest "
         "grade. [Evaluation over time](../evaluation.md) describes further measures.\n\n"
     )

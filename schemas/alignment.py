@@ -43,8 +43,8 @@ class DocumentsMap(TableSchema):
     loose_id = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="Smallest doc_id among this document and all documents whose URLs differ from "
-        "its URL only in scheme, www or trailing slash; null if there are no others",
+        description="Id of a group of documents whose URLs differ only in scheme, www or trailing "
+        "slash: the smallest doc_id in the group; null if the group has one document",
     )
     crawled = dy.List(
         dy.String(),
@@ -114,10 +114,11 @@ class DocumentChanges(TableSchema):
     to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     status = dy.String(
         regex=rf"^({'|'.join(DOCUMENT_STATUSES)})$",
-        description="updated: the words of title or text differ; returned: added, but an earlier "
-        "snapshot contains it; removed: missing from the later crawl, or that crawl is unknown; "
-        "not_sampled, not_shown (for a selected query), left_out (by a rule): why a page of the "
-        "later crawl is missing from the later snapshot",
+        description="updated: the words of title or text differ; returned: added, and also in a "
+        "snapshot before the pair; removed: missing from the later crawl, or the later crawl is "
+        "unknown. Three statuses say why a page of the later crawl is not in the later snapshot. "
+        "not_sampled: not in the sample; not_shown: not shown for a selected query; left_out: "
+        "excluded by a rule",
     )
     text_changed = dy.Bool(
         nullable=True, description="Whether the raw texts differ, before normalization"
@@ -157,8 +158,9 @@ class DocumentChanges(TableSchema):
     )
     crawled = dy.Bool(
         nullable=True,
-        description="Whether the page of a document that is missing from one snapshot is in the "
-        "crawl of that snapshot; null if both snapshots contain it or that crawl is unknown",
+        description="For a document that is missing from one of the snapshots: whether the crawl "
+        "of that snapshot contains the page; null if the crawl is unknown, or if both snapshots "
+        "contain the document",
     )
 
 

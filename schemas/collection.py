@@ -152,7 +152,7 @@ class Documents(TableSchema):
         nullable=True,
         regex=DOC_ID_PATTERN,
         description="doc_id of the first document in the group of near duplicates; null if the "
-        "document has none",
+        "document has no near duplicates",
     )
     language_hint = language_hint_column()
     published_at = published_at_column()
@@ -196,7 +196,7 @@ class ClickEstimates(TableSchema):
     query = dy.UInt64(primary_key=True, description="Query key")
     doc = dy.UInt64(primary_key=True, description="Document key")
     impressions = count_column(
-        "Number of impressions with the document, as counted under `clicks.no_click`"
+        "Number of impressions with the document, counted according to `clicks.no_click`"
     )
     examinations = count_column(
         "Number of impressions with the document at or above the last click"

@@ -37,7 +37,7 @@ class Coverage(TableSchema):
 class HostCoverage(TableSchema):
     """Numbers of shown, crawled and published documents of candidate queries, per host."""
 
-    host = dy.String(primary_key=True, description="Host of the URL; empty if it has none")
+    host = dy.String(primary_key=True, description="Host of the URL; empty if the URL has no host")
     shown = dy.UInt64(description="Number of distinct documents shown")
     in_crawl = dy.UInt64(description="Number of distinct shown documents in the crawl")
     in_collection = dy.UInt64(description="Number of distinct shown documents in the snapshot")

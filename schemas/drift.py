@@ -16,25 +16,28 @@ class WordCounts(TableSchema):
     n = dy.Int64(min=1, description="Number of occurrences in titles and texts of all documents")
     core = dy.Int64(
         min=0,
-        description="Number of occurrences in the documents that are also in every earlier "
-        "snapshot",
+        description="Number of occurrences in the core, the documents that are also in every "
+        "earlier snapshot",
     )
 
 
 class LostWords(TableSchema):
-    """Word frequencies in documents that are in every earlier snapshot but not in the next one."""
+    """Word frequencies in the documents that leave the core in the later snapshot of a pair.
+
+    The core consists of the documents that all snapshots so far contain.
+    """
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
 
     token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
     n = dy.Int64(
         min=1,
-        description="Number of occurrences in `snapshot`, in documents that are in every earlier "
-        "snapshot but not in the later snapshot of the pair",
+        description="Number of occurrences in the documents that leave the core, in their versions "
+        "in `snapshot`",
     )
     snapshot = snapshot_column(
         primary_key=True,
-        description="Earlier snapshot whose versions of these documents are counted",
+        description="One of the snapshots before the later snapshot of the pair",
     )
 
 

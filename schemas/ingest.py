@@ -49,7 +49,7 @@ class Fetches(TableSchema):
     """Titles and texts of all fetches of a crawl, including those that a later fetch replaces."""
 
     number = dy.UInt64(primary_key=True, description="Number of the fetch, in input order")
-    title = dy.String(description="Title of the page; empty if it has none")
+    title = dy.String(description="Title of the page; empty if the page has no title")
     text = dy.String(
         min_length=1, description="Main text in Unicode NFC, without control characters"
     )

@@ -13,8 +13,8 @@ class RawImpressions(TableSchema):
     order: ClassVar[tuple[str, ...]] = ("time", "user", "query")
 
     time = dy.Int64(
-        description="Time of the impression in Unix seconds; JSON Lines files may "
-        "have ISO 8601 instead"
+        description="Time of the impression in Unix seconds; JSON Lines files may contain ISO 8601 "
+        "times instead"
     )
     user = dy.String(nullable=True, description="Opaque user or session identifier")
     query = dy.String(min_length=1, description="Query as typed")
@@ -31,5 +31,5 @@ class RawPages(TableSchema):
 
     url = dy.String(min_length=1, description="URL as fetched")
     timestamp = dy.Int64(description="Time of the fetch in Unix seconds")
-    title = dy.String(nullable=True, description="Title of the page; null if it has none")
+    title = dy.String(nullable=True, description="Title of the page; null if the page has no title")
     text = dy.String(description="Main text of the page")

@@ -85,7 +85,7 @@ class Translations(TableSchema):
         "Number of sentences kept in French because their translation failed"
     )
     dropped = count_column("Number of sentences without any English text")
-    flags = _quality_flags_column("Flags that any of the sentences has")
+    flags = _quality_flags_column("Distinct flags of all sentences")
 
 
 class QueryCollisions(TableSchema):

@@ -118,8 +118,8 @@ class QrelParameters(Section):
     policy: Literal["fixed", "target_shares", "credible"] = Field(
         default="fixed",
         description="Mapping of scores to grades. fixed: by `cuts`; target_shares: by the cuts "
-        "that yield `shares` on the first snapshot, which later snapshots reuse; credible: by "
-        "`cuts`, but grade 2 needs a posterior probability of at least `credibility`",
+        "that yield `shares` on the first snapshot, and are reused for later snapshots; credible: "
+        "by `cuts`, but grade 2 requires a posterior probability of at least `credibility`",
     )
     cuts: tuple[float, float] = Field(
         default=(0.15, 0.4), description="Minimum scores of grade 1 and of grade 2"

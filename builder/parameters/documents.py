@@ -19,15 +19,15 @@ class PageFields(Section):
     time: str | tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Field with the time of the fetch, or a list of fields, of which the first "
-        "that is not null is used; default: timestamp, last_updated_at, created_at",
+        description="Field with the time of the fetch, or a list of fields; the first non-null "
+        "field is used. Default: timestamp, last_updated_at, created_at",
     )
     title: str = Field(default="title", description="Field with the title of the page; optional")
     text: str | tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Field with the text of the page, or a list of fields, of which the first "
-        "that is not null is used; default: text, content",
+        description="Field with the text of the page, or a list of fields; the first non-null "
+        "field is used. Default: text, content",
     )
 
 
@@ -75,8 +75,8 @@ class DocumentParameters(Section):
 
     sample_share: Share = Field(
         default=0.2,
-        description="Fraction of the crawled pages that are sampled, and so enter the collection "
-        "even if no user saw them; a keyed hash of the document id selects them",
+        description="Fraction of the crawled pages that are sampled by a keyed hash of the "
+        "document id. Sampled pages enter the collection even if no user saw them",
     )
     sample_seed: str = Field(
         default="longeval-builder", description="Key of the hash that samples pages"

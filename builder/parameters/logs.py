@@ -144,8 +144,8 @@ class LogParameters(RawDataParameters):
     bot_alike: int = Field(
         default=15,
         ge=2,
-        description="A user with at least this many impressions is classified as a bot if all of "
-        "them have clicks at the same two or more ranks",
+        description="A user with at least this many impressions is classified as a bot if every "
+        "impression has at least two clicks, always at the same ranks in the same order",
     )
     max_query_chars: Positive = Field(
         default=500,

@@ -51,15 +51,16 @@ class TranslationParameters(Section):
         default=256,
         ge=8,
         le=4096,
-        description="Maximum number of output tokens of a sentence, or of each part if it is split",
+        description="Maximum number of output tokens per sentence, or per part of a split sentence",
     )
     batch_tokens: int = Field(
         default=2048, ge=1, le=2**20, description="Maximum number of source tokens per batch"
     )
     batching: Literal["exact", "fast"] = Field(
         default="exact",
-        description="Whether the other sentences of a batch may affect a translation. exact: no; "
-        "compute types other than int8 then use batches of one sentence; fast: yes, by rounding",
+        description="Whether the other sentences in a batch may affect a translation. exact: no "
+        "(compute types other than int8 then use batches of one sentence); fast: yes, through "
+        "rounding errors",
     )
     retry: bool = Field(
         default=True,

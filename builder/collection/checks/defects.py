@@ -161,8 +161,8 @@ CHECKS = (
         "LB212",
         "differences between snapshots come from the data, not from how they were built",
         "warning",
-        "two months whose query sets had an overlap of 0.132, but whose judged queries had 0.486; "
-        "a topic with 2,462 queries in one month and 8 in another",
+        "two months with an overlap of 0.132 of all queries, but of 0.486 of judged queries; a "
+        "topic with 2,462 queries in one month and 8 in another",
         "build all snapshots with the same definition",
         _find_construction_changes,
     ),

@@ -77,7 +77,7 @@ CHECKS = (
         "LB211",
         "no query has unusually many judgements",
         "warning",
-        "a query with 726 judgements, which had at most 49 after correction",
+        "a query with 726 judgements; after correction, no query had more than 49",
         "join judgements by query id, never by a prefix of the text",
         _find_judgement_count_outliers,
     ),
