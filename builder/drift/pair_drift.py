@@ -66,7 +66,7 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
 RecordedParameters = Annotated[Mapping[str, SnapshotParameters], Setting(_recorded_parameters)]
 
 
-@stage("pair_drift", version="14", scope=Scope.PAIR, writes=(PairDrift,))
+@stage("pair_drift", version="15", scope=Scope.PAIR, writes=(PairDrift,))
 def measure_pair(
     out: Path,
     *,

@@ -32,18 +32,33 @@ def test_a_log_that_is_used_twice() -> None:
         True,
         "60 of 60 common pairs have the same numbers of impressions and clicks: one log was used "
         "for both snapshots",
-        {"pairs": 60, "equal": 60},
+        {"pairs": 60, "equal": 60, "more_before": 0, "more_after": 0},
     )
 
 
 def test_logs_of_two_months() -> None:
-    other = [*judged(59), qrel("q 3", "p59", 1, clicks=9)]
+    other = [*judged(58), qrel("q 3", "p59", 1, clicks=9), qrel("q 2", "p58", 1, impressions=9)]
     assert check_logs_differ(judging(judged(), other)) == Outcome(
         False,
-        "59 of 60 common pairs have the same numbers of impressions and clicks",
-        {"pairs": 60, "equal": 59},
-        "a log that was used for both snapshots",
+        "58 of 60 common pairs have the same numbers of impressions and clicks",
+        {"pairs": 60, "equal": 58, "more_before": 1, "more_after": 1},
+        "a log, or a part of it, that was used for both snapshots",
     )
+
+
+def test_a_log_that_is_a_part_of_the_other() -> None:
+    part = [row | {"impressions": row["impressions"] - n % 2} for n, row in enumerate(judged())]
+    says = "30 of 60 common pairs have the same numbers of impressions and clicks, and no count is"
+    for pair, side, label in (
+        ((judged(), part), "after", "later"),
+        ((part, judged()), "before", "earlier"),
+    ):
+        outcome = check_logs_differ(judging(*pair))
+        assert outcome.is_construction is None
+        assert outcome.evidence == (
+            f"{says} larger {side}: either the {label} log is a part of the other or traffic "
+            "changed greatly"
+        )
 
 
 def test_counts_that_are_few_or_unknown() -> None:

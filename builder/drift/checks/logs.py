@@ -1,6 +1,7 @@
 """Checks that the logs of both snapshots differ, and name queries and users alike.
 
-Two logs of different months never give all common judgements the same counts. The id of a query is
+Two logs of different months never give all common judgements the same counts, and hardly ever give
+none of them a larger count in one month. The id of a query is
 a hash of its folded text, so that it stays the same if the log loses accents or capitals; the
 published text, which systems search with, does not.
 """
@@ -35,7 +36,9 @@ impression has a user of its own, and maximum of that share in the other snapsho
 EQUAL_COUNTS = """
 SELECT
     count(*) AS pairs,
-    count(*) FILTER (f.impressions = t.impressions AND f.clicks = t.clicks) AS equal
+    count(*) FILTER (f.impressions = t.impressions AND f.clicks = t.clicks) AS equal,
+    count(*) FILTER (f.impressions > t.impressions OR f.clicks > t.clicks) AS more_before,
+    count(*) FILTER (f.impressions < t.impressions OR f.clicks < t.clicks) AS more_after
 FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id)
 WHERE f.source = 'click' AND t.source = 'click' AND f.impressions > 0
 """
@@ -63,7 +66,7 @@ WHERE least(f.users, t.users) > 0
 
 
 def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether all common judgements have the same counts of impressions and clicks."""
+    """Check whether the counts of common judgements are all equal, or larger in one log only."""
     numbers = fetch_single_row(connection, EQUAL_COUNTS)
     if numbers["pairs"] < MIN_PAIRS:
         return undecided_outcome(f"fewer than {MIN_PAIRS} pairs with counts are in both snapshots")
@@ -73,7 +76,11 @@ def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     if numbers["equal"] == numbers["pairs"]:
         return Outcome(True, f"{says}: one log was used for both snapshots", numbers)
-    return Outcome(False, says, numbers, "a log that was used for both snapshots")
+    for side, label in (("before", "earlier"), ("after", "later")):
+        if not numbers[f"more_{side}"]:
+            reason = f"either the {label} log is a part of the other or traffic changed greatly"
+            return Outcome(None, f"{says}, and no count is larger {side}: {reason}", numbers)
+    return Outcome(False, says, numbers, "a log, or a part of it, that was used for both snapshots")
 
 
 def check_spelling(connection: duckdb.DuckDBPyConnection) -> Outcome:
