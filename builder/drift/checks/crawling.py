@@ -181,13 +181,13 @@ def check_unshown_pages(connection: duckdb.DuckDBPyConnection) -> Outcome:
             )
             detectable.append(comparison.min_detectable_difference)
             found |= comparison.is_changed and comparison.side_with_larger_share == "to"
-    says = " and ".join(sentences)
+    says = f"of sites in both snapshots, {' and '.join(sentences)}"
     if found:
         reason = "either one crawl omits pages that were not shown or many such pages came or went"
         return Outcome(None, f"{says}: {reason}", numbers)
     if len(sentences) < 2:
         return undecided_outcome(
-            f"fewer than {MIN_UNSHOWN_PAGES} pages were not shown in one of the snapshots"
+            f"fewer than {MIN_UNSHOWN_PAGES} pages of sites in both snapshots were not shown"
         )
     least = f"a difference of {format_percentage_points(max(detectable))}"
     if max(detectable) > MAX_DETECTABLE_UNSHOWN_DIFFERENCE:

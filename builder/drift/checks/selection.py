@@ -15,6 +15,7 @@ from builder.drift.checks.expected_queries import (
     topic_deletion_detectability,
 )
 from builder.drift.checks.outcome import Check, Outcome, format_share, undecided_outcome
+from builder.drift.checks.recording import check_result_lists
 
 MIN_EXPECTED_QUERIES = 20
 """Minimum number of expected queries for deciding whether a filter changed."""
@@ -154,6 +155,10 @@ def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if not enough:
         return Outcome(None, says, numbers, f"needs {MIN_EXPECTED_QUERIES} frequent queries")
     removed, added = (numbers.get(name, {"taken": 0})["taken"] for name in ("removed", "added"))
+    lists = check_result_lists(connection)
+    if found and lists.is_construction is None and lists.numbers:
+        reason = "shorter result lists may leave queries without judgements"
+        return Outcome(None, f"{says}, but {lists.evidence}; {reason}", numbers)
     if found and not (certain and removed > MIN_REMOVED_PER_ADDED * added):
         reason = "either a filter changed, or users reword queries or ask other ones"
         return Outcome(None, f"{says}: {reason}", numbers)

@@ -126,9 +126,10 @@ def test_a_crawl_of_shown_pages_only() -> None:
     outcome = sampled(25, shown_lost=2)
     assert outcome.is_construction is None
     assert outcome.evidence == (
-        "the later crawl lacks 25 of 50 pages that were not shown and 2 of 100 shown pages and the "
-        "earlier crawl lacks 0 of 25 pages that were not shown and 0 of 98 shown pages: either one "
-        "crawl omits pages that were not shown or many such pages came or went"
+        "of sites in both snapshots, the later crawl lacks 25 of 50 pages that were not shown and "
+        "2 of 100 shown pages and the earlier crawl lacks 0 of 25 pages that were not shown and 0 "
+        "of 98 shown pages: either one crawl omits pages that were not shown or many such pages "
+        "came or went"
     )
     few = sampled(9, shown_lost=2)
     assert (few.is_construction, few.detectable) == (False, "a difference of 21.0 points")
@@ -138,10 +139,11 @@ def test_a_crawl_of_shown_pages_only() -> None:
     all_gone = sampled(50)
     assert all_gone.is_construction is None
     assert all_gone.evidence == (
-        "the later crawl lacks 50 of 50 pages that were not shown and 0 of 100 shown pages: either "
-        "one crawl omits pages that were not shown or many such pages came or went"
+        "of sites in both snapshots, the later crawl lacks 50 of 50 pages that were not shown and "
+        "0 of 100 shown pages: either one crawl omits pages that were not shown or many such pages "
+        "came or went"
     )
     assert sampled(31, crawled=True).evidence == (
-        "fewer than 20 pages were not shown in one of the snapshots"
+        "fewer than 20 pages of sites in both snapshots were not shown"
     )
     assert sampled(25, crawled=None).evidence == "the contents of the crawls are not recorded"
