@@ -112,8 +112,8 @@ def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
             reason = (
                 "either they were assigned by another rule or the rule uses more than the score"
             )
-            return Outcome(
-                None, f"the {which} grades do not increase with the scores: {reason}", numbers
+            return undecided_outcome(
+                f"the {which} grades do not increase with the scores: {reason}"
             )
         widths += [above - below for below, above in (earlier, later)]
         if earlier[0] > later[1] + ROUNDING_TOLERANCE or later[0] > earlier[1] + ROUNDING_TOLERANCE:
@@ -212,6 +212,9 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
     cuts = check_grade_thresholds(connection)
     if cuts.is_construction is False or (cuts.is_construction is None and cuts.numbers):
         priors = check_priors(connection)
+        if cuts.is_construction is None and priors.is_construction is False:
+            says = f"{says}; grade thresholds may be the same"
+            return Outcome(None, says, numbers, cuts.detectable)
         if priors.is_construction is False:
             says = f"{says}; scores and grade thresholds follow the same rules"
             return Outcome(False, says, numbers, "any change of scores or grade thresholds")

@@ -145,6 +145,18 @@ def test_pairs_with_the_same_counts_pass_a_cut_together() -> None:
     assert outcome.is_construction is True
 
 
+def test_grades_that_are_swapped() -> None:
+    """The scores follow the same prior; the grades of equal clicks do not."""
+    before = [
+        row | {"score": row["attractiveness"], "grade": int(row["attractiveness"] >= 0.3)}
+        for row in scored(1, 3)
+    ]
+    swapped = [row | {"grade": 1 - row["grade"]} for row in before]
+    outcome = grading.check_grade_shares(asking([], [], (before, swapped)))
+    assert outcome.is_construction is True
+    assert "100.0 % of 324 later judgements have another grade" in outcome.evidence
+
+
 def test_which_score_is_graded() -> None:
     attractive = [
         row | {"score": row["attractiveness"], "satisfaction": 0.5} for row in scored(1, 1)
