@@ -50,7 +50,7 @@ SELECT count(*), coalesce(sum(tokens), 0)::BIGINT, count(*) FILTER (truncated) F
 """
 
 
-@stage("drift", version="9", scope=Scope.COLLECTION)
+@stage("drift", version="10", scope=Scope.COLLECTION)
 def measure_drift(
     out: Path,
     *,

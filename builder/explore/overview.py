@@ -59,6 +59,7 @@ CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "pages_stay": ("/changes", {"kind": "documents", "status": "removed"}),
     "hosts_are_crawled": ("/changes", {"kind": "documents", "status": "removed"}),
     "crawl_holds_shown": ("/changes", {"kind": "documents", "status": "removed"}),
+    "unshown_pages_are_crawled": ("/changes", {"kind": "documents", "status": "removed"}),
     "addresses_stand": ("/changes", {"kind": "documents", "direction": "matched"}),
     "edits_differ": ("/changes", {"kind": "documents", "status": "updated"}),
     "sample_stands": ("/changes", {"kind": "documents", "status": "not_sampled"}),

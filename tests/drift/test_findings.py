@@ -97,9 +97,11 @@ def test_one_of_each_in_the_singular() -> None:
     drift = handwritten()
     drift["pairs"] = drift["pairs"][:1]
     pair = drift["pairs"][0]
+    drift["documents"]["core"] = 1
     pair["documents"] = documents(updated=1, removed=1)
     pair["queries"] |= {"kept": 3, "gone": 1}
     found = facts(drift)
+    assert found[0].endswith("; 1 page is in every snapshot.")
     assert found[1] == (
         "1 page of 2022-06 left the collection in 2022-07: 1 is no longer in the crawl."
     )

@@ -116,7 +116,7 @@ def test_titles_that_are_lost() -> None:
     outcome = texts.check_text_damage(holding(month(), bare))
     assert (outcome.is_construction, outcome.evidence) == (
         True,
-        "before, 0.0 % of texts have no title; after, 100.0 %: titles are extracted differently",
+        "before, 0.0 % of pages have no title; after, 100.0 %: titles are extracted differently",
     )
     outcome = texts.check_text_damage(holding(month(), [*bare[:40], *month()[40:]]))
     assert outcome.is_construction is None

@@ -41,22 +41,37 @@ def test_a_log_that_is_used_twice() -> None:
 
 
 def test_logs_of_two_months() -> None:
-    other = [*judged(59), qrel("q 3", "p59", 1, clicks=9)]
+    other = [*judged(58), qrel("q 3", "p59", 1, clicks=9), qrel("q 2", "p58", 1, impressions=9)]
     assert check_logs_differ(judging(judged(), other)) == Outcome(
         False,
-        "59 of 60 common pairs have the same numbers of impressions and clicks",
-        {"pairs": 60, "equal": 59},
-        "a log that was used for both snapshots",
+        "58 of 60 common pairs have the same numbers of impressions and clicks",
+        {"pairs": 60, "equal": 58, "queries": 0, "chi_square": 0.0},
+        "a log, or a part of it, that was used for both snapshots",
     )
 
 
-def test_counts_that_are_few_or_unknown() -> None:
-    few = Outcome(None, "fewer than 50 pairs with counts are in both snapshots")
-    assert check_logs_differ(judging(judged(49), judged(49))) == few
-    unknown = judged(impressions=None, clicks=None)
-    assert check_logs_differ(judging(unknown, unknown)) == few
-    verdicts = judged(source="verdict")
-    assert check_logs_differ(judging(verdicts, verdicts)) == few
+@pytest.mark.parametrize(("difference", "found"), [(4, None), (14, False)])
+def test_a_log_that_contains_a_part_of_the_other(difference: int, found: bool | None) -> None:
+    """Poisson counts of 100 differ by about 14; in a part of the log, they differ less."""
+    before = [query(f"q {n}", "t", impressions=100) for n in range(40)]
+    after = [row | {"impressions": 100 + difference * (-1) ** n} for n, row in enumerate(before)]
+    fewer = [row | {"impressions": row["impressions"] - 1} for row in judged()]
+    connection = compare(
+        (frame(before, Queries), frame(judged(), Qrels)),
+        (frame(after, Queries), frame(fewer, Qrels)),
+    )
+    outcome = check_logs_differ(connection)
+    assert outcome.is_construction is found
+    assert outcome.numbers["chi_square"] == pytest.approx(40 * difference**2 / 200)
+    assert outcome.evidence == (
+        "0 of 60 common pairs have the same numbers of impressions and clicks"
+        + (
+            ", but the impressions of 40 common queries differ less than those of independent "
+            "logs: either one log contains a part of the other or users vary unusually little"
+            if found is None
+            else ""
+        )
+    )
 
 
 @pytest.mark.parametrize(("respelled", "found"), [(1, False), (2, None)])

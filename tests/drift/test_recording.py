@@ -10,7 +10,10 @@ from builder.drift.checks.outcome import Outcome
 from builder.drift.checks.recording import check_click_recording, check_result_lists
 from schemas import ClickDiagnostics
 
-SEES = "a log without its impressions without clicks, or with other clicked ranks"
+SEES = (
+    "a log without its impressions without clicks, its further clicks, its clicks on the first "
+    "rank, or those on low ranks"
+)
 
 
 def recorded(
@@ -41,6 +44,14 @@ USUAL = ([300, 120, 80], [1000, 1000, 900], 600)
         (([0, 300, 200], [1000, 1000, 900], 600), True, "the first rank has no clicks after"),
         (([2, 598, 400], [1000, 1000, 900], 600), True, "the first rank has no clicks after"),
         (([140, 300, 60], [1000, 1000, 900], 600), None, "rank has a low click rate after"),
+        (
+            ([300, 200, 0], [1000, 1000, 900], 600),
+            None,
+            "clicks end at rank 3 before and at rank 2",
+        ),
+        (([300, 200, 1], [1000, 1000, 900], 600), None, "either clicks on lower ranks were left"),
+        (([300, 199, 2], [1000, 1000, 900], 600), False, ""),  # more than .2 % of all clicks
+        (([300, 200, 0], [1000, 1000, 499], 600), False, ""),  # most lists end there
         (([160, 300, 60], [1000, 1000, 900], 600), False, ""),  # more than half as often
         (([150, 60, 40], [1000, 1000, 900], 800), False, ""),  # half of the clicks
         (([140, 140, 130], [1000, 1000, 900], 700), False, ""),  # clicks at random

@@ -37,9 +37,11 @@ MAX_PAGES_READ = 1000
 """Maximum number of judgements whose pages are read: those with the smallest document ids, which
 are a random sample because ids are hashes."""
 
-MIN_MENTION_DROP, MAX_CONCLUSIVE_RATIO = 0.1, 0.5
+MIN_MENTION_DROP, MAX_CONCLUSIVE_RATIO = 0.1, 1 / 3
 """Minimum difference between the snapshots' shares of judged pages that mention the query, and
-maximum ratio of the lower share to the higher share that is conclusive."""
+maximum ratio of the lower share to the higher one that is conclusive. The ratio is computed after
+subtracting the share of pages that mention another query, to which a share falls if judgements are
+attached to random queries; a better or worse ranking hardly changes it that much."""
 
 MIN_RECURRING_SHARE = 0.35
 """If at least this share of pairs is judged in both snapshots, nothing is suspicious. Only pairs
@@ -95,14 +97,21 @@ rarest AS (
     SELECT query_id, arg_min(word, (queries, word)) AS word
     FROM asked JOIN frequent USING (word) GROUP BY query_id
 ),
+words AS (
+    SELECT query_id, word, coalesce(
+        lead(word) OVER (ORDER BY query_id), first_value(word) OVER (ORDER BY query_id)
+    ) AS other_word
+    FROM rarest
+),
 pages AS (
     SELECT query_id, lower(title || ' ' || text) AS text
     FROM documents_{side} JOIN judged USING (doc_id)
 )
 SELECT
     count(*) AS pairs,
-    count(*) FILTER (contains(text, word)) AS mentions
-FROM pages JOIN rarest USING (query_id)
+    count(*) FILTER (contains(text, word)) AS mentions,
+    count(*) FILTER (contains(text, other_word)) AS mentions_of_other
+FROM pages JOIN words USING (query_id)
 """
 
 
@@ -170,10 +179,10 @@ def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"{format_share(comparison.shares[1])} after mention the rarest word of their query"
     )
     verdict = "judgements are probably attached to the wrong queries"
-    if comparison.is_changed and min(comparison.shares) > MAX_CONCLUSIVE_RATIO * max(
-        comparison.shares
-    ):
-        return Outcome(None, says, numbers, "only a share that drops by half is conclusive")
+    excess = [(c["mentions"] - c["mentions_of_other"]) / c["pairs"] for c in (before, after)]
+    if comparison.is_changed and min(excess) > MAX_CONCLUSIVE_RATIO * max(excess):
+        sees = "only a share that drops to nearly that of another query's words is conclusive"
+        return Outcome(None, says, numbers, sees)
     return create_share_outcome(comparison, says, verdict, numbers, max_detectable=0.4)
 
 

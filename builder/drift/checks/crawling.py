@@ -3,6 +3,8 @@
 Search results show which documents the engine had indexed. A crawl that lacks many of them is
 partial: the documents are missing from the collection, not from the web. The checks count the
 documents shown for selected queries, in total (table `coverage`) and per host (`host_coverage`).
+A crawl of shown documents only has full coverage; it lacks documents of the random sample that the
+other crawl contains.
 """
 
 import math
@@ -17,11 +19,13 @@ from builder.drift.checks.hosts import (
     is_crawl_partial,
 )
 from builder.drift.checks.outcome import (
+    SITE_SQL,
     Check,
     Outcome,
     ShareComparison,
     create_share_outcome,
     fetch_single_row,
+    format_percentage_points,
     format_share,
     undecided_outcome,
 )
@@ -38,6 +42,10 @@ MIN_SHOWN_PAGES = 3
 MIN_CRAWLED_COVERAGE, MAX_MISSING_COVERAGE = 0.5, 0.1
 """A host is crawled if the coverage of its shown pages is at least the first threshold, and missing
 from the crawl if it is at most the second."""
+
+MIN_UNSHOWN_PAGES, MIN_UNSHOWN_DIFFERENCE, MAX_DETECTABLE_UNSHOWN_DIFFERENCE = 20, 0.2, 0.5
+"""Minimum number of documents that were not shown, minimum relevant difference between their share
+that the other crawl lacks and that of shown documents, and maximum of the detectable difference."""
 
 COVERAGE = """
 SELECT
@@ -68,6 +76,31 @@ SELECT
     )[:10] AS examples
 FROM hosts
 """
+
+
+CRAWLS_KNOWN = """
+SELECT count(crawled) > 0 OR count(*) = 0
+FROM document_changes WHERE status NOT IN ('updated', 'unchanged')
+"""
+
+MISSING_BY_DISPLAY = """
+WITH
+sites AS (
+    SELECT DISTINCT {site} AS site FROM documents_from SEMI JOIN documents_to USING (doc_id)
+),
+pages AS (
+    SELECT shown, crawled IS NOT DISTINCT FROM false AND matched_by IS NULL AS missing
+    FROM documents_{side} JOIN document_changes USING (doc_id) WHERE {site} IN (FROM sites)
+)
+SELECT
+    count(*) FILTER (shown) AS shown,
+    count(*) FILTER (shown AND missing) AS shown_missing,
+    count(*) FILTER (NOT shown) AS unshown,
+    count(*) FILTER (NOT shown AND missing) AS unshown_missing
+FROM pages
+"""
+"""SQL query that counts the documents of a snapshot that the other crawl lacks, by whether they
+were shown. Sites without a common document are ignored: they may have appeared or shut down."""
 
 
 def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -127,9 +160,49 @@ def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(True, f"{says}: one crawl is incomplete", numbers)
 
 
+def check_unshown_pages(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare how many shown and other documents of a snapshot the other crawl lacks."""
+    if not connection.execute(CRAWLS_KNOWN).fetchall()[0][0]:
+        return undecided_outcome("the contents of the crawls are not recorded")
+    numbers, sentences, detectable, found = {}, [], [], False
+    for side, other in (("from", "later"), ("to", "earlier")):
+        sql = MISSING_BY_DISPLAY.format(side=side, site=SITE_SQL)
+        counts = numbers[side] = fetch_single_row(connection, sql)
+        comparison = ShareComparison(
+            (counts["shown_missing"], counts["shown"]),
+            (counts["unshown_missing"], counts["unshown"]),
+            MIN_UNSHOWN_DIFFERENCE,
+        )
+        if counts["shown"] and counts["unshown"] >= MIN_UNSHOWN_PAGES:
+            sentences.append(
+                f"the {other} crawl lacks {counts['unshown_missing']:,} of {counts['unshown']:,} "
+                f"pages that were not shown and {counts['shown_missing']:,} of "
+                f"{counts['shown']:,} shown pages"
+            )
+            detectable.append(comparison.min_detectable_difference)
+            found |= comparison.is_changed and comparison.side_with_larger_share == "to"
+    says = f"of sites in both snapshots, {' and '.join(sentences)}"
+    if found:
+        reason = "either one crawl omits pages that were not shown or many such pages came or went"
+        return Outcome(None, f"{says}: {reason}", numbers)
+    if len(sentences) < 2:
+        return undecided_outcome(
+            f"fewer than {MIN_UNSHOWN_PAGES} pages of sites in both snapshots were not shown"
+        )
+    least = f"a difference of {format_percentage_points(max(detectable))}"
+    if max(detectable) > MAX_DETECTABLE_UNSHOWN_DIFFERENCE:
+        return Outcome(None, says, numbers, f"only {least} is detectable")
+    return Outcome(False, says, numbers, least)
+
+
 CHECKS = (
     Check("crawl_holds_shown", "Does the crawl contain the shown pages?", check_crawl_coverage),
     Check(
         "hosts_are_crawled", "Are the shown hosts crawled in both snapshots?", check_host_coverage
+    ),
+    Check(
+        "unshown_pages_are_crawled",
+        "Are pages crawled whether or not they were shown?",
+        check_unshown_pages,
     ),
 )

@@ -12,6 +12,7 @@ snapshots' grades, which is low if clicks are attached to wrong results, but als
 random or the ranking changed.
 """
 
+import math
 from typing import Any
 
 import duckdb
@@ -99,27 +100,59 @@ def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers: dict[str, Any] = {"from": before, "to": after}
     sentences, widths = [], []
     for grade in (1, 2):
-        bounds = [(s[f"below_{grade}"], s[f"from_{grade}"]) for s in (before, after)]
-        if any(None in pair or pair[0] > pair[1] + ROUNDING_TOLERANCE for pair in bounds):
+        bounds = [_threshold_bounds(side, grade) for side in (before, after)]
+        if None in bounds or not {before[f"from_{grade}"], after[f"from_{grade}"]} - {None}:
             continue
-        widths += [above - below for below, above in bounds]
-        if (
-            bounds[0][0] > bounds[1][1] + ROUNDING_TOLERANCE
-            or bounds[1][0] > bounds[0][1] + ROUNDING_TOLERANCE
-        ):
-            sentences.append(
-                f"the threshold of grade {grade} was between {bounds[0][0]:.3f} and "
-                f"{bounds[0][1]:.3f} and is now between {bounds[1][0]:.3f} and {bounds[1][1]:.3f}"
+        earlier, later = (pair for pair in bounds if pair is not None)
+        if any(above < below - ROUNDING_TOLERANCE for below, above in (earlier, later)):
+            which = " and ".join(
+                name
+                for name, (below, above) in (("earlier", earlier), ("later", later))
+                if above < below - ROUNDING_TOLERANCE
             )
-    if not widths:
+            reason = (
+                "either they were assigned by another rule or the rule uses more than the score"
+            )
+            return undecided_outcome(
+                f"the {which} grades do not increase with the scores: {reason}"
+            )
+        widths += [above - below for below, above in (earlier, later)]
+        if earlier[0] > later[1] + ROUNDING_TOLERANCE or later[0] > earlier[1] + ROUNDING_TOLERANCE:
+            sentences.append(
+                f"the threshold of grade {grade} was {_describe_bounds(earlier)} and is now "
+                f"{_describe_bounds(later)}"
+            )
+    if not widths or all(map(math.isinf, widths)):
         return undecided_outcome(
             "not both snapshots have judgements with scores on both sides of a threshold"
         )
-    if not sentences:
-        says = "the grade thresholds may be the same"
-        sees = f"a grade threshold that moved by {max(0.001, *widths):.3f}"
-        return Outcome(False if max(widths) <= MAX_BOUND_WIDTH else None, says, numbers, sees)
-    return Outcome(True, "; ".join(sentences) + ": the grade thresholds changed", numbers)
+    if sentences:
+        return Outcome(True, "; ".join(sentences) + ": the grade thresholds changed", numbers)
+    says = "the grade thresholds may be the same"
+    if any(map(math.isinf, widths)):
+        return Outcome(None, says, numbers, "needs judgements of every grade in both snapshots")
+    sees = f"a grade threshold that moved by {max(0.001, *widths):.3f}"
+    return Outcome(False if max(widths) <= MAX_BOUND_WIDTH else None, says, numbers, sees)
+
+
+def _threshold_bounds(bounds: dict[str, Any], grade: int) -> tuple[float, float] | None:
+    """Return the bounds on a threshold; infinite if no score is on that side, None without scores.
+
+    Args:
+        bounds: The bounds of one snapshot, a row of `THRESHOLD_BOUNDS`.
+        grade: Lowest grade of the scores that reach the threshold.
+    """
+    below, above = bounds[f"below_{grade}"], bounds[f"from_{grade}"]
+    if below is None and above is None:
+        return None
+    return -math.inf if below is None else below, math.inf if above is None else above
+
+
+def _describe_bounds(bounds: tuple[float, float]) -> str:
+    below, above = bounds
+    if math.isinf(above):
+        return f"above {below:.3f}"
+    return f"at most {above:.3f}" if math.isinf(below) else f"between {below:.3f} and {above:.3f}"
 
 
 def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -180,6 +213,9 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
     cuts = check_grade_thresholds(connection)
     if cuts.is_construction is False or (cuts.is_construction is None and cuts.numbers):
         priors = check_priors(connection)
+        if cuts.is_construction is None and priors.is_construction is False:
+            says = f"{says}; grade thresholds may be the same"
+            return Outcome(None, says, numbers, cuts.detectable)
         if priors.is_construction is False:
             says = f"{says}; scores and grade thresholds follow the same rules"
             return Outcome(False, says, numbers, "any change of scores or grade thresholds")

@@ -20,10 +20,12 @@ MIN_OVERLAP_DIFFERENCE = 0.1
 """Minimum relevant difference between two Jaccard coefficients; smaller ones count as noise."""
 
 MAX_MISSING_SHARE = 0.02
-"""Maximum tolerated share of judged queries that are missing from the query file."""
+"""Maximum tolerated share of judged queries that are missing from the query file, and maximum share
+of listed queries without a judgement that does not leave the check undecided."""
 
-MAX_UNJUDGED_SHARE = 0.2
-"""Maximum tolerated share of queries in the query file that have no judgement."""
+MIN_UNJUDGED_SHARE = 0.2
+"""Minimum share of queries in the query file without a judgement to conclude that judgements are
+missing."""
 
 MIN_QUERIES = 20
 """Minimum number of listed queries, and of judged queries, in each snapshot for a comparison."""
@@ -92,10 +94,12 @@ def check_listed_queries_are_judged(connection: duckdb.DuckDBPyConnection) -> Ou
     if without is None:
         return undecided_outcome("no query is listed")
     says = f"{numbers['listed_only']:,} of {numbers['listed']:,} listed queries have no judgement"
-    sees = f"{format_share(MAX_UNJUDGED_SHARE)} of listed queries without a judgement"
-    return Outcome(
-        without >= MAX_UNJUDGED_SHARE, f"{says} ({format_share(without)})", numbers, sees
-    )
+    says = f"{says} ({format_share(without)})"
+    if MAX_MISSING_SHARE <= without < MIN_UNJUDGED_SHARE:
+        reason = "either judgements are missing or these queries were never judged"
+        return Outcome(None, f"{says}: {reason}", numbers)
+    sees = f"{format_share(MAX_MISSING_SHARE)} of listed queries without a judgement"
+    return Outcome(without >= MIN_UNJUDGED_SHARE, says, numbers, sees)
 
 
 SNAPSHOT_CHECKS = (

@@ -1,11 +1,17 @@
 """Checks that the logs of both snapshots differ, but identify queries and users in the same way.
 
-Two logs of different months never give all common judgements the same counts. The id of a query is
+Two logs of different months never give all common judgements the same counts. If their impressions
+are independent, the counts of a query differ at least as much as two Poisson counts; if one log
+contains a part of the other, they differ less. The id of a query is
 a hash of its folded text, so that it stays the same if the log loses accents or capitals; the
 published text, which systems search with, does not.
 """
 
+import math
+from collections.abc import Sequence
+
 import duckdb
+from scipy.stats import chi2
 
 from builder.drift.checks.outcome import (
     Check,
@@ -20,6 +26,9 @@ MIN_PAIRS = 50
 
 MIN_QUERIES = 20
 """Minimum number of queries in both snapshots for comparing their texts."""
+
+MAX_P_VALUE = 1e-6
+"""Maximum p-value at which the impressions of common queries differ too little for two logs."""
 
 MIN_RESPELLED_SHARE = 0.1
 """Minimum share of common queries whose text differs between the snapshots to suspect that the logs
@@ -39,6 +48,12 @@ SELECT
     count(*) FILTER (f.impressions = t.impressions AND f.clicks = t.clicks) AS equal
 FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id)
 WHERE f.source = 'click' AND t.source = 'click' AND f.impressions > 0
+"""
+
+COMMON_IMPRESSIONS = """
+SELECT f.impressions, t.impressions
+FROM queries_from AS f JOIN queries_to AS t USING (query_id)
+WHERE least(f.impressions, t.impressions) > 0
 """
 
 RESPELLED_QUERIES = """
@@ -64,7 +79,7 @@ WHERE least(f.users, t.users) > 0
 
 
 def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether all common judgements have the same counts of impressions and clicks."""
+    """Check whether common judgements have equal counts, or common queries nearly equal ones."""
     numbers = fetch_single_row(connection, EQUAL_COUNTS)
     if numbers["pairs"] < MIN_PAIRS:
         return undecided_outcome(f"fewer than {MIN_PAIRS} pairs with counts are in both snapshots")
@@ -74,7 +89,35 @@ def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     if numbers["equal"] == numbers["pairs"]:
         return Outcome(True, f"{says}: one log was used for both snapshots", numbers)
-    return Outcome(False, says, numbers, "a log that was used for both snapshots")
+    counts = connection.execute(COMMON_IMPRESSIONS).fetchall()
+    numbers |= {"queries": len(counts), "chi_square": _chi_square(counts)}
+    if (
+        len(counts) >= MIN_QUERIES
+        and chi2.cdf(numbers["chi_square"], len(counts) - 1) <= MAX_P_VALUE
+    ):
+        reason = "either one log contains a part of the other or users vary unusually little"
+        return Outcome(
+            None,
+            f"{says}, but the impressions of {numbers['queries']:,} common queries differ less "
+            f"than those of independent logs: {reason}",
+            numbers,
+        )
+    return Outcome(False, says, numbers, "a log, or a part of it, that was used for both snapshots")
+
+
+def _chi_square(counts: Sequence[tuple[int, int]]) -> float:
+    """Return the chi-square statistic of pairs of Poisson counts, given the growth of their sums.
+
+    The difference between a count and its expectation has the variance growth * before * (1 +
+    growth). The sum is exact, so that it does not depend on the order of the pairs.
+    """
+    if not counts:
+        return 0.0
+    growth = sum(after for _, after in counts) / sum(before for before, _ in counts)
+    return math.fsum(
+        (after - growth * before) ** 2 / (growth * before * (1 + growth))
+        for before, after in counts
+    )
 
 
 def check_query_spelling(connection: duckdb.DuckDBPyConnection) -> Outcome:

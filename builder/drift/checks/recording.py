@@ -1,9 +1,9 @@
 """Checks that impressions and clicks were recorded by the same rules.
 
 User behavior changes, but some patterns remain: some impressions have no click, some have several,
-and users do not avoid the first rank. If only one snapshot shows these patterns, the logs were
-exported differently. The patterns are measured from the table `click_diagnostics`, which imported
-releases do not have.
+users do not avoid the first rank, and some click on low ranks. If only one snapshot shows these
+patterns, the logs were exported differently. The patterns are measured from the table
+`click_diagnostics`, which imported releases do not have.
 """
 
 from collections.abc import Sequence
@@ -101,6 +101,16 @@ class ClicksByRank:
         """Mean number of results per impression."""
         return sum(self.shown) / self.impressions
 
+    @property
+    def click_depth(self) -> int:
+        """Lowest rank with more than `MAX_SHARE_IF_ABSENT` of all clicks; 0 without clicks."""
+        least = MAX_SHARE_IF_ABSENT * sum(self.clicks)
+        return max((rank for rank, n in enumerate(self.clicks, 1) if n > least), default=0)
+
+    def share_of_clicks_below(self, rank: int) -> float:
+        """Return the share of clicks that are on results below the given 1-based rank."""
+        return sum(self.clicks[rank:]) / max(sum(self.clicks), 1)
+
     def share_reaching_rank(self, rank: int) -> float:
         """Return the share of impressions that have a result at the given 1-based rank."""
         return self.shown[rank - 1] / self.impressions if rank <= len(self.shown) else 0.0
@@ -163,7 +173,17 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
             "impressions received a click"
         )
         return Outcome(None, f"{says}: {reason}", numbers)
-    sees = "a log without its impressions without clicks, or with other clicked ranks"
+    if not found and _lacks_clicks_on_low_ranks(*both):
+        depths = [snapshot.click_depth for snapshot in both]
+        reason = (
+            f"clicks end at rank {depths[0]} before and at rank {depths[1]} after: either clicks "
+            "on lower ranks were left out of one log, or users did not click there"
+        )
+        return Outcome(None, f"{says}; {reason}", numbers | {"click_depths": depths})
+    sees = (
+        "a log without its impressions without clicks, its further clicks, its clicks on the first "
+        "rank, or those on low ranks"
+    )
     verdict = f": {'; '.join(found)}" if found else ""
     return Outcome(bool(found), says + verdict, numbers, "" if found else sees)
 
@@ -205,6 +225,20 @@ def _is_pattern_in_only_one_snapshot(
 ) -> bool:
     """Whether a pattern is common in one of two snapshots and absent from the other."""
     return min(shares) <= MAX_SHARE_IF_ABSENT and max(shares) >= min_share_if_present
+
+
+def _lacks_clicks_on_low_ranks(before: ClicksByRank, after: ClicksByRank) -> bool:
+    """Whether clicks of one snapshot end at a rank below which the other has many.
+
+    Lists that end at this rank do not count: the check of result lists finds them.
+    """
+    short, long = sorted((before, after), key=lambda snapshot: snapshot.click_depth)
+    depth = short.click_depth
+    return (
+        short.impressions_with_click >= MIN_IMPRESSIONS_WITH_CLICK
+        and long.share_of_clicks_below(depth) >= MIN_SHARE_IF_PRESENT
+        and short.share_reaching_rank(depth + 1) >= MIN_FULL_LIST_SHARE
+    )
 
 
 def _load_clicks_by_rank(connection: duckdb.DuckDBPyConnection, side: str) -> ClicksByRank:

@@ -15,13 +15,21 @@ from builder.drift.checks.expected_queries import (
     topic_deletion_detectability,
 )
 from builder.drift.checks.outcome import Check, Outcome, format_share, undecided_outcome
+from builder.drift.checks.recording import check_result_lists
 
 MIN_EXPECTED_QUERIES = 20
 """Minimum number of expected queries for deciding whether a filter changed."""
 
 MIN_FILTERED_SHARE = 0.1
-"""Minimum share of the expected queries of unchanged topics that must be missing to conclude that a
-filter changed."""
+"""Minimum share of the expected queries of unchanged topics that must be missing for the check to
+be undecided: a filter may have changed, or an event of the other snapshot may have ended."""
+
+MIN_FILTERED_SHARE_IF_CERTAIN = 1 / 3
+"""Minimum share of these queries that must be missing to conclude that a filter changed."""
+
+MIN_REMOVED_PER_ADDED = 4
+"""Minimum ratio of removed to added frequent queries to conclude that a filter changed: users who
+reword their queries add some."""
 
 MAX_TOPICS_NAMED = 5
 """Maximum number of topics listed in a sentence; the remaining topics are counted."""
@@ -115,7 +123,8 @@ def find_undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str]
 def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Check whether frequent queries were removed from, or added to, topics that did not change.
 
-    Users may add queries at any time, and drop rare ones; they do not drop frequent ones at once.
+    Users may add queries at any time, and drop rare ones. They drop some frequent ones at once
+    when an event ends, but not a third of them.
     """
     numbers, sentences, found, certain, enough = {}, [], False, False, False
     for side, other_side, direction in SIDES_AND_CHANGE:
@@ -134,14 +143,22 @@ def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
             if counts.missing_share >= MIN_FILTERED_SHARE and counts.has_unexplained_losses:
                 frequent = count_frequent_half_outside_topics(connection, topics)
                 found = True
-                certain |= direction == "removed" and frequent.missing_share >= MIN_FILTERED_SHARE
+                certain |= (
+                    direction == "removed"
+                    and counts.missing_share >= MIN_FILTERED_SHARE_IF_CERTAIN
+                    and frequent.missing_share >= MIN_FILTERED_SHARE
+                )
     if not numbers:
         return undecided_outcome("no query is frequent enough to be expected in both snapshots")
     says = " and ".join(sentences)
     if not enough:
         return Outcome(None, says, numbers, f"needs {MIN_EXPECTED_QUERIES} frequent queries")
     removed, added = (numbers.get(name, {"taken": 0})["taken"] for name in ("removed", "added"))
-    if found and not (certain and removed > 2 * added):
+    lists = check_result_lists(connection)
+    if found and lists.is_construction is None and lists.numbers:
+        reason = "shorter result lists may leave queries without judgements"
+        return Outcome(None, f"{says}, but {lists.evidence}; {reason}", numbers)
+    if found and not (certain and removed > MIN_REMOVED_PER_ADDED * added):
         reason = "either a filter changed, or users reword queries or ask other ones"
         return Outcome(None, f"{says}: {reason}", numbers)
     verdict = ": a filter, or the rows or texts of one log, changed, whatever the topic"

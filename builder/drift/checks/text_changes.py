@@ -2,7 +2,7 @@
 
 Page owners edit their pages independently of each other: some texts stay, some become longer and
 others shorter, and no text moves to another page. Otherwise, texts may have been extracted by other
-rules, or assigned to other pages.
+rules, or assigned to other pages. If no text changed at all, one crawl may have been used twice.
 """
 
 import duckdb
@@ -22,12 +22,15 @@ MIN_UNCHANGED_SHARE = 0.02
 """Minimum share of common pages with the same text if texts are extracted by the same rule."""
 
 MAX_SAME_DIRECTION_SHARE = 0.5
-"""Maximum share of common pages that independent edits make shorter, or longer, at once, or change
-only in white space, case or punctuation."""
+"""Maximum share of common pages that independent edits make shorter, or longer, at once."""
 
 MIN_ONE_SIDED_SHARE, MIN_SAME_DIRECTION = 0.25, 0.9
 """If the length of at least the first share of common pages changed, and at least the second share
 of these became shorter (or longer), the edits are probably not independent."""
+
+MIN_REFORMATTED_SHARE = 0.25
+"""Minimum share of common pages that changed only in white space, case or punctuation that
+independent edits hardly reach."""
 
 MIN_SWAPPED_PAGES, MIN_SWAPPED_SHARE = 20, 0.05
 """Minimum number and share of common pages with the earlier text of another page that indicate that
@@ -66,6 +69,9 @@ def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers |= fetch_single_row(connection, SWAPPED_TEXTS)
     if reason := _describe_prevalent_change(**numbers):
         return Outcome(None, f"{says}, {reason}", numbers)
+    if numbers["unchanged"] == numbers["common"]:
+        reason = "either no page was edited, or one crawl was used for both snapshots"
+        return Outcome(None, f"{says}: {reason}", numbers)
     if numbers["unchanged"] >= MIN_UNCHANGED_SHARE * numbers["common"]:
         sees = f"an edit of more than {format_share(1 - MIN_UNCHANGED_SHARE)} of the common pages"
         return Outcome(False, says, numbers, sees)
@@ -84,10 +90,10 @@ def _describe_prevalent_change(
             f"{shorter:,} became shorter and {longer:,} longer (with titles): either texts or "
             "titles are extracted differently, or many pages were edited alike"
         )
-    if reformatted > MAX_SAME_DIRECTION_SHARE * common:
+    if reformatted >= MIN_REFORMATTED_SHARE * common:
         return (
             f"{reformatted:,} changed only in white space, case or punctuation: either texts are "
-            "extracted differently, or most pages were reformatted"
+            "extracted differently, or many pages were reformatted"
         )
     if swapped >= max(MIN_SWAPPED_PAGES, MIN_SWAPPED_SHARE * common):
         return (

@@ -1,9 +1,10 @@
 """Checks that texts were decoded, extracted and truncated by the same rules.
 
 A length limit produces many texts of the same length, a wrong decoder produces characters that the
-pages do not contain, and a failed extraction leaves HTML tags or no title. Site owners can cause
-such changes too, but not on most hosts at once. The checks read the `MAX_TEXTS_READ` texts with the
-smallest document ids, which are a random sample because ids are hashes.
+pages do not contain or drops accents, and a failed extraction leaves HTML tags or no title. Site
+owners can cause such changes too, but not on most hosts at once. The checks read the
+`MAX_TEXTS_READ` texts with the smallest document ids, which are a random sample because ids are
+hashes.
 """
 
 import duckdb
@@ -72,19 +73,25 @@ FROM documents_{{side}} GROUP BY host
 LENGTH_UNITS = (("len(text)", "characters"), ("tokens", "words"))
 
 DAMAGE_PATTERNS = {
-    "misread": r"\x{FFFD}|Ã[\x{80}-\x{BF}]|â€|Â[\x{A0}-\x{BF}]",
+    "misread": r"\x{FFFD}|Ã[\x{80}-\x{BF}]|â€|Â[\x{A0}-\x{BF}]|\p{Ll}\?\p{Ll}",
     "with_tags": r"(?i)</?(p|div|a|span|br|html|head|body|ul|li|h[1-6]|table|tr|td|script)"
-    r"(\s[^<>]*)?/?>",
+    r"(\s[^<>]*)?/?>|&([A-Za-z]{2,8}|#[0-9]{1,6}|#x[0-9A-Fa-f]{1,5});",
+    "unaccented": r"^[\x{00}-\x{7F}]*$",
     "untitled": r"^\s*$",
 }
-"""Regular expressions for wrongly decoded characters, HTML tags, and empty titles."""
+"""Regular expressions for wrongly decoded characters (including those written as `?` in a word),
+HTML tags and entities, texts without a non-ASCII character, and empty titles."""
+
+BOTH = "concat(title, ' ', text)"
+"""SQL expression for title and text of a page."""
 
 DAMAGED_TEXTS = """
 WITH read AS (SELECT title, text FROM documents_{side} ORDER BY doc_id LIMIT {texts:d})
 SELECT
     count(*) AS texts,
-    count(*) FILTER (regexp_matches(text, $misread)) AS misread,
-    count(*) FILTER (regexp_matches(text, $with_tags)) AS with_tags,
+    count(*) FILTER (regexp_matches({both}, $misread)) AS misread,
+    count(*) FILTER (regexp_matches({both}, $with_tags)) AS with_tags,
+    count(*) FILTER (regexp_matches(text, $unaccented)) AS unaccented,
     count(*) FILTER (regexp_matches(title, $untitled)) AS untitled
 FROM read
 """
@@ -140,10 +147,12 @@ def _check_length_peaks(
 
 
 def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of texts with decoding errors, with HTML tags, and without a title."""
+    """Compare the shares of pages with decoding errors, HTML markup, only ASCII, and no title."""
     before, after = (
         fetch_single_row(
-            connection, DAMAGED_TEXTS.format(side=side, texts=MAX_TEXTS_READ), DAMAGE_PATTERNS
+            connection,
+            DAMAGED_TEXTS.format(side=side, texts=MAX_TEXTS_READ, both=BOTH),
+            DAMAGE_PATTERNS,
         )
         for side in ("from", "to")
     )
@@ -152,15 +161,16 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return undecided_outcome(f"fewer than {MIN_TEXTS} documents")
     outcomes = []
     for kind, column, what, verdict in (
-        ("misread", "text", "contain wrongly decoded characters", "texts are decoded differently"),
-        ("with_tags", "text", "contain HTML tags", "HTML is not removed from texts"),
+        ("misread", BOTH, "contain wrongly decoded characters", "texts are decoded differently"),
+        ("with_tags", BOTH, "contain HTML tags or entities", "HTML is not removed from texts"),
+        ("unaccented", "text", "contain only ASCII characters", "texts are decoded differently"),
         ("untitled", "title", "have no title", "titles are extracted differently"),
     ):
         comparison = ShareComparison(
             (before[kind], before["texts"]), (after[kind], after["texts"]), MIN_SHARE_DIFFERENCE
         )
         says = (
-            f"before, {format_share(comparison.shares[0])} of texts {what}; "
+            f"before, {format_share(comparison.shares[0])} of pages {what}; "
             f"after, {format_share(comparison.shares[1])}"
         )
         outcome = create_share_outcome(comparison, says, verdict, numbers, max_detectable=0.5)

@@ -1,7 +1,8 @@
 """Checks that the document ids of both snapshots were derived from URLs by the same rule.
 
 If the id scheme changes, most pages of most hosts seem to be removed, but reappear under another
-form of their URL. If a site moves, only its own pages reappear under other URLs.
+form of their URL. If a site moves, only its own pages reappear under other URLs. Many sites may
+adopt HTTPS at once, so pages that reappear under another scheme leave the check undecided.
 """
 
 import duckdb
@@ -32,8 +33,14 @@ SELECT
     count(*) FILTER (status = 'removed') AS removed,
     count(*) FILTER (status = 'removed' AND matched_by = 'loose') AS loose,
     count(*) FILTER (status = 'removed' AND matched_by = 'moved') AS moved,
+    count(*) FILTER (
+        status = 'removed' AND matched_by = 'loose'
+        AND split_part(f.url_key, ':', 1) <> split_part(t.url_key, ':', 1)
+    ) AS other_scheme,
     count(*) FILTER (status <> 'added' AND status <> 'returned') AS documents
-FROM document_changes
+FROM document_changes AS c
+LEFT JOIN documents_from AS f USING (doc_id)
+LEFT JOIN documents_to AS t ON c.matched_id = t.doc_id
 """
 
 MOVED_HOSTS = """
@@ -68,6 +75,13 @@ def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
     sql = MOVED_HOSTS.format(host=SITE_SQL, most=MIN_MOVED_SHARE, fewest=MIN_PAGES)
     hosts = fetch_single_row(connection, sql)
     says += f"; {hosts['moved_hosts']:,} of {hosts['hosts']:,} hosts moved most of their pages"
+    if 2 * numbers["other_scheme"] > numbers["loose"] + numbers["moved"]:
+        reason = "either sites changed between http and https or the id scheme changed"
+        return Outcome(
+            None,
+            f"{says}; {numbers['other_scheme']:,} pages have another scheme: {reason}",
+            numbers | hosts,
+        )
     if ChangedHostCount(hosts["hosts"], hosts["moved_hosts"]).most_hosts_changed:
         return Outcome(True, f"{says}: the id scheme changed, not the pages", numbers | hosts)
     return Outcome(None, f"{says}: either sites moved or the id scheme changed", numbers | hosts)

@@ -69,8 +69,8 @@ def _survival_finding(drift: Drift) -> Iterator[str]:
     everywhere = "both" if len(names) == 2 else "every snapshot"
     yield (
         f"{format_percent(last['present_share'])} of the {format_count(first)} pages of "
-        f"{names[0]} are still in {names[-1]}; {format_count(documents['core'])} pages are in "
-        f"{everywhere}."
+        f"{names[0]} are still in {names[-1]}; "
+        f"{pluralize(documents['core'], 'page is', 'pages are')} in {everywhere}."
     )
 
 

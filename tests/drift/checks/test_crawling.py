@@ -17,7 +17,7 @@ from schemas import (
     Queries,
     TableSchema,
 )
-from tests.drift.worlds import Rows, compare, frame
+from tests.drift.worlds import Rows, compare, frame, holding, page
 
 
 def covering(before: Rows, after: Rows, kind: type[TableSchema] = Coverage) -> Any:
@@ -104,3 +104,46 @@ def test_pages_that_one_crawl_alone_lacks() -> None:
     ((_, few),) = check_missing_pages(crawled(("678", 2)), names)
     assert few.is_construction is None
     assert list(check_missing_pages(crawled(("67", 2)), names[:2])) == []
+
+
+def sampled(lost: int, *, shown_lost: int = 0, **values: Any) -> crawling.Outcome:
+    """The outcome if the later crawl lacks some of 50 sampled and of 100 shown pages."""
+    pages = [
+        page(f"https://site{n % 5}.fr/{n}", "", f"texte {n}", shown=n >= 50) for n in range(150)
+    ]
+    gone = [*range(lost), *range(50, 50 + shown_lost)]
+    rows = [
+        {"doc_id": row["doc_id"], "status": "removed", "crawled": False} | values
+        if n in gone
+        else {"doc_id": row["doc_id"], "status": "unchanged"}
+        for n, row in enumerate(pages)
+    ]
+    after = [row for n, row in enumerate(pages) if n not in gone]
+    return crawling.check_unshown_pages(holding(pages, after, rows))
+
+
+def test_a_crawl_of_shown_pages_only() -> None:
+    outcome = sampled(25, shown_lost=2)
+    assert outcome.is_construction is None
+    assert outcome.evidence == (
+        "of sites in both snapshots, the later crawl lacks 25 of 50 pages that were not shown and "
+        "2 of 100 shown pages and the earlier crawl lacks 0 of 25 pages that were not shown and 0 "
+        "of 98 shown pages: either one crawl omits pages that were not shown or many such pages "
+        "came or went"
+    )
+    few = sampled(9, shown_lost=2)
+    assert (few.is_construction, few.detectable) == (False, "a difference of 21.0 points")
+    assert sampled(25, shown_lost=50).is_construction is False
+    assert sampled(25, crawled=True).is_construction is False
+    assert sampled(25, matched_by="loose").is_construction is False
+    all_gone = sampled(50)
+    assert all_gone.is_construction is None
+    assert all_gone.evidence == (
+        "of sites in both snapshots, the later crawl lacks 50 of 50 pages that were not shown and "
+        "0 of 100 shown pages: either one crawl omits pages that were not shown or many such pages "
+        "came or went"
+    )
+    assert sampled(31, crawled=True).evidence == (
+        "fewer than 20 pages of sites in both snapshots were not shown"
+    )
+    assert sampled(25, crawled=None).evidence == "the contents of the crawls are not recorded"

@@ -29,10 +29,33 @@ def test_cuts_of_scores() -> None:
         is None
     )
     blurred = [row | {"grade": n % 2} for n, row in enumerate(graded(0.3))]
-    assert (
-        grading.check_grade_thresholds(asking([], [], (blurred, graded(0.9)))).is_construction
-        is None
+    outcome = grading.check_grade_thresholds(asking([], [], (blurred, graded(0.9))))
+    assert outcome.is_construction is None
+    assert outcome.evidence == (
+        "the earlier grades do not increase with the scores: either they were assigned by another "
+        "rule or the rule uses more than the score"
     )
+
+
+def test_grades_that_only_one_snapshot_has() -> None:
+    """Grades 0, 1 and 2 begin at .0, .3 and .6; later, no grade is above 1, or none is 0."""
+    three = [row | {"grade": row["grade"] + (n >= 60)} for n, row in enumerate(graded(0.3))]
+    capped = [row | {"grade": min(row["grade"], 1)} for row in three]
+    outcome = grading.check_grade_thresholds(asking([], [], (three, capped)))
+    assert outcome.is_construction is True
+    assert outcome.evidence == (
+        "the threshold of grade 2 was between 0.590 and 0.600 and is now above 0.990: the grade "
+        "thresholds changed"
+    )
+    raised = [row | {"grade": max(row["grade"], 1)} for row in three]
+    outcome = grading.check_grade_thresholds(asking([], [], (three, raised)))
+    assert "was between 0.290 and 0.300 and is now at most 0.000" in outcome.evidence
+    for part in (three[:50], three[40:]):  # without grade 2, without grade 0
+        outcome = grading.check_grade_thresholds(asking([], [], (three, part)))
+        assert (outcome.is_construction, outcome.detectable) == (
+            None,
+            "needs judgements of every grade in both snapshots",
+        )
 
 
 def test_rule_of_examination() -> None:
@@ -120,6 +143,18 @@ def test_pairs_with_the_same_counts_pass_a_cut_together() -> None:
     unscored = [row | {"score": None} for row in before]
     outcome = grading.check_grade_shares(asking([], [], (unscored, after)))
     assert outcome.is_construction is True
+
+
+def test_grades_that_are_swapped() -> None:
+    """The scores follow the same prior; the grades of equal clicks do not."""
+    before = [
+        row | {"score": row["attractiveness"], "grade": int(row["attractiveness"] >= 0.3)}
+        for row in scored(1, 3)
+    ]
+    swapped = [row | {"grade": 1 - row["grade"]} for row in before]
+    outcome = grading.check_grade_shares(asking([], [], (before, swapped)))
+    assert outcome.is_construction is True
+    assert "100.0 % of 324 later judgements have another grade" in outcome.evidence
 
 
 def test_which_score_is_graded() -> None:

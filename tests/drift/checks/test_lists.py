@@ -78,8 +78,8 @@ def test_two_in_a_hundred_judged_queries_that_are_not_listed(unlisted: int, foun
     assert lists.check_judged_queries_are_listed(connection).is_construction is found
 
 
-@pytest.mark.parametrize(("unjudged", "found"), [(19, False), (20, True)])
-def test_twenty_in_a_hundred_listed_queries_without_judgements(unjudged: int, found: bool) -> None:
+@pytest.mark.parametrize(("unjudged", "found"), [(1, False), (2, None), (19, None), (20, True)])
+def test_listed_queries_without_judgements(unjudged: int, found: bool | None) -> None:
     connection = asking(queries(*range(100)), [], (judged(*range(100 - unjudged)), []))
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")

@@ -34,16 +34,28 @@ def test_texts_that_end_at_one_length() -> None:
 @pytest.mark.parametrize(
     ("change", "evidence"),
     [
-        (lambda text: f"<p>{text}</p>", "HTML tags"),
+        (lambda text: f"<p>{text}</p>", "HTML tags or entities"),
+        (lambda text: text.replace("é", "&eacute;"), "HTML tags or entities"),
+        (lambda text: text.replace("é", "&#233;"), "HTML tags or entities"),
         (lambda text: text.encode().decode("latin-1"), "wrongly decoded characters"),
         (lambda text: text.replace("é", "\ufffd"), "wrongly decoded characters"),
+        (lambda text: text.replace("é", "?"), "wrongly decoded characters"),
+        (lambda text: text.replace("é", "e").replace("à", "a"), "only ASCII characters"),
     ],
 )
 def test_texts_that_are_read_by_another_rule(change: Any, evidence: str) -> None:
-    before = [page(f"https://site{n % 9}.fr/{n}", "T", f"été {n} à la mer") for n in range(100)]
+    before = [page(f"https://site{n % 9}.fr/{n}", "T", f"né {n} à la vérité") for n in range(100)]
     after = [row | {"text": change(row["text"])} for row in before]
     outcome = texts.check_text_damage(holding(before, after))
     assert outcome.is_construction is True
-    assert f"before, 0.0 % of texts contain {evidence}; after, 100.0 %" in outcome.evidence
+    assert f"before, 0.0 % of pages contain {evidence}; after, 100.0 %" in outcome.evidence
     assert texts.check_text_damage(holding(before, before)).is_construction is False
     assert texts.check_text_damage(holding(before[:9], after)).is_construction is None
+
+
+def test_titles_that_are_decoded_differently() -> None:
+    before = [page(f"https://site{n % 9}.fr/{n}", f"Été {n}", "né à la mer") for n in range(100)]
+    after = [row | {"title": f"Ã\x89tÃ© {n}"} for n, row in enumerate(before)]
+    outcome = texts.check_text_damage(holding(before, after))
+    assert outcome.is_construction is True
+    assert "after, 100.0 %: texts are decoded differently" in outcome.evidence

@@ -35,3 +35,22 @@ def test_addresses_of_another_form() -> None:
     assert (some.is_construction, some.evidence) == (None, says.replace("60", "50") + end)
     assert changed(lambda n: n % 10 < 6, None).is_construction is False
     assert changed(lambda n: n < 49).is_construction is None
+
+
+def test_sites_that_adopt_https() -> None:
+    before = [page(f"http://h{n % 10}.fr/{n}", f"Page {n}", f"texte {n}") for n in range(100)]
+    after = [
+        page(row["url"].replace("http:", "https:"), row["title"], row["text"]) for row in before
+    ]
+    rows = [
+        {"doc_id": a["doc_id"], "status": status, "matched_by": "loose", "matched_id": b["doc_id"]}
+        for old, new in zip(before, after, strict=True)
+        for a, b, status in ((old, new, "removed"), (new, old, "added"))
+    ]
+    outcome = url_forms.check_url_forms(holding(before, after, rows))
+    assert outcome.is_construction is None
+    assert outcome.evidence == (
+        "of 100 removed pages, 100 reappear under a URL that differs only in scheme, www or slash, "
+        "and 0 under another URL; 10 of 10 hosts moved most of their pages; 100 pages have another "
+        "scheme: either sites changed between http and https or the id scheme changed"
+    )
