@@ -97,7 +97,7 @@ def note_rejected_clicks(
 def note_split_impressions(
     first_rank_counts: Counter[float], size_counts: Counter[int]
 ) -> Iterator[str]:
-    """Yield a note if the impressions of a log in long form seem to be split into their rows.
+    """Yield a note if the impressions of a log in long format seem to be split into their rows.
 
     The likely cause is that the rows of an impression have different times.
 

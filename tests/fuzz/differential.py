@@ -53,10 +53,10 @@ def try_file(number: int, records: int = RECORDS) -> dict[str, int]:
 
 
 def try_long(number: int, records: int = RECORDS) -> dict[str, int]:
-    """Compare one file in the long form, with rows of an impression together.
+    """Compare one file in the long format, with rows of an impression together.
 
     Raises:
-        AssertionError: an impression is another one than in the wide form.
+        AssertionError: an impression is another one than in the wide format.
     """
     draw, params = random.Random(number), LogParameters()
     form = LONG_FORMS[number % len(LONG_FORMS)]
@@ -96,7 +96,7 @@ def try_encoded(number: int, records: int = RECORDS) -> dict[str, int]:
 
 
 def try_all(count: int, first: int = 0) -> dict[str, int]:
-    """Compare files of random records, of eight one in the long form and one in another encoding.
+    """Compare files of random records, of eight one in the long format and one in another encoding.
 
     Returns:
         How many records were kept and rejected.

@@ -26,7 +26,7 @@ def test_random_logs_are_what_the_specification_says() -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_the_long_form_says_the_same(number: int) -> None:
+def test_the_long_format_says_the_same(number: int) -> None:
     assert differential.try_long(number, 60) == {"kept": 60, "rejected": 0}
 
 

@@ -116,7 +116,7 @@ def malformed(folder: Path) -> Path:
 
 
 def malformed_rows(folder: Path) -> Path:
-    """Malformed rows of the long form."""
+    """Malformed rows of the long format."""
     definition = _simulated(folder, "", impressions=500)
     logs.rewrite(definition, lambda records, path: [faulty.write_faulty_long(records, path)])
     return definition

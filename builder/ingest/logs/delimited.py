@@ -1,9 +1,9 @@
-"""Reader for CSV and TSV logs with one row per impression (wide form) or per result (long form).
+"""Reads CSV and TSV logs with one row per impression (wide format) or result (long format).
 
 Column names are taken from the header line or from `log.columns`. A quoted cell may contain at most
 `MAX_SPANNED_LINES` line breaks, so that a stray quote cannot swallow the rest of a file. In wide
-form, `cell_lists` parses the cells that contain lists. Long form has a URL column instead of a
-results column; `long_form` groups its rows into impressions.
+format, `cell_lists` parses the cells that contain lists. Long format has a URL column instead of a
+results column; `long_format` groups its rows into impressions.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from builder.ingest.delimited import (
 from builder.ingest.integer_ids import restore_integer_ids
 from builder.ingest.lines import read_line_blocks
 from builder.ingest.logs.cell_lists import parse_lists_stored_as_text
-from builder.ingest.logs.long_form import optional_fields
+from builder.ingest.logs.long_format import optional_fields
 from builder.ingest.logs.records import NumberedRecord
 from builder.io.sources import Source
 from builder.parameters import LogParameters

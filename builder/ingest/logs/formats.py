@@ -27,9 +27,9 @@ from builder.ingest.logs.detection import (
     determine_format_and_encoding,
 )
 from builder.ingest.logs.json_rows import read_result_rows
-from builder.ingest.logs.long_form import (
+from builder.ingest.logs.long_format import (
     group_result_rows,
-    is_long_form,
+    is_long_format,
     optional_fields,
     rows_to_table,
 )
@@ -62,12 +62,12 @@ class OpenedLog(NamedTuple):
 
     Args:
         batches: Batches of unchecked records.
-        is_long_form: Whether each record is a single result instead of an impression. If so, the
-            batches have tables with the schema `long_form.ROWS`.
+        is_long_format: Whether each record is a single result instead of an impression. If so, the
+            batches have tables with the schema `long_format.ROWS`.
     """
 
     batches: Iterator[DeferredBatch]
-    is_long_form: bool = False
+    is_long_format: bool = False
 
 
 ALL_TIME = Interval(0, LATEST)
@@ -119,14 +119,14 @@ def read_raw_batches(
 ) -> Iterator[tuple[int, DeferredBatch]]:
     """Yield batches of unchecked records from log files, each with the index of its file.
 
-    Consecutive files in long form are processed together, since the rows of an impression may be
+    Consecutive files in long format are processed together, since the rows of an impression may be
     spread over several files. See `read_impressions` for the arguments.
     """
     found: list[str] = [] if notes is None else notes
     opened = (
         (index, _open_log(file, interval, params, limits)) for index, file in enumerate(files)
     )
-    for is_long, logs in groupby(opened, lambda pair: pair[1].is_long_form):
+    for is_long, logs in groupby(opened, lambda pair: pair[1].is_long_format):
         batches = ((index, batch) for index, log in logs for batch in log.batches)
         yield from _group_into_impressions(batches, params, limits, found) if is_long else batches
 
@@ -134,7 +134,7 @@ def read_raw_batches(
 def _open_log(
     file: LogFile, interval: Interval | None, params: LogParameters, limits: ResourceLimits
 ) -> OpenedLog:
-    """Open a log file of any format, and determine whether it is in long form."""
+    """Open a log file of any format, and determine whether it is in long format."""
     source, kind, needs_time = file.source, file.file_format, interval is not None
     if kind == "parquet":
         return _open_parquet(source, params, needs_time=needs_time)
@@ -173,8 +173,8 @@ def _open_json(
     check_not_json_array(source)
     objects = partial(read_result_rows, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
-    if is_long_form(first, params.fields):
-        return OpenedLog(_group_rows_into_batches(objects(), params), is_long_form=True)
+    if is_long_format(first, params.fields):
+        return OpenedLog(_group_rows_into_batches(objects(), params), is_long_format=True)
     size = json_lines.chunk_size(limits.memory)
     chunks = read_line_chunks(source, params.max_line_bytes, size, encoding)
     return OpenedLog(partial(json_lines.parse_chunk, chunk, params) for chunk in chunks)
@@ -185,8 +185,8 @@ def _open_delimited(file: LogFile, params: LogParameters, *, needs_time: bool) -
     source, encoding = file.source, file.encoding
     layout = detect_layout(source, file.file_format, params, encoding, needs_time=needs_time)
     rows = read_log_rows(source, layout, params, encoding)
-    if is_long_form(layout.names, params.fields):
-        return OpenedLog(_group_rows_into_batches(rows, params), is_long_form=True)
+    if is_long_format(layout.names, params.fields):
+        return OpenedLog(_group_rows_into_batches(rows, params), is_long_format=True)
     records = parse_wide_rows(rows, params)
     renamed = (
         (n, row if isinstance(row, str) else rename_fields(row, params.fields))
@@ -199,7 +199,7 @@ def _group_rows_into_batches(
     rows: Iterator[NumberedRecord] | Iterator[tuple[int, dict[str, str] | str]],
     params: LogParameters,
 ) -> Iterator[DeferredBatch]:
-    """Group rows with one result each into batches with the schema `long_form.ROWS`."""
+    """Group rows with one result each into batches with the schema `long_format.ROWS`."""
     while batch := list(islice(rows, RECORDS_PER_BATCH)):
         kept = [(number, row) for number, row in batch if not isinstance(row, str)]
         faults = [(number, row) for number, row in batch if isinstance(row, str)]
@@ -222,9 +222,9 @@ def _group_into_impressions(
 def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) -> OpenedLog:
     """Open a Parquet log with one impression or one result per row."""
     names = _parquet_columns(source, params, needs_time=needs_time)
-    is_long = is_long_form(names, params.fields)
+    is_long = is_long_format(names, params.fields)
     parse = parquet.parse_result_rows if is_long else parquet.parse_batch
-    return OpenedLog(_parquet_batches(source, names, params, parse), is_long_form=is_long)
+    return OpenedLog(_parquet_batches(source, names, params, parse), is_long_format=is_long)
 
 
 def optional_column_presence(file: LogFile, params: LogParameters) -> dict[str, bool]:

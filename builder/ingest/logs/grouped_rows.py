@@ -1,4 +1,4 @@
-"""Builds impressions from the rows of a log in long form, sorted by impression and rank."""
+"""Builds impressions from the rows of a log in long format, sorted by impression and rank."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ def build_impressions(
     """Yield impressions as tables, sorted by the numbers of their first rows.
 
     Args:
-        reader: Rows with the columns of `long_form.GROUPED`.
+        reader: Rows with the columns of `long_format.GROUPED`.
         first_rank_counts: Receives the number of impressions by the rank of their first result.
         sizes: Receives the number of impressions by their number of results.
         row_is_click: Whether every row with a result is a click; other rows then have no result.

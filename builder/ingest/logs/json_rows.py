@@ -1,4 +1,4 @@
-"""Reads JSON Lines logs in long form, in which each line is one result."""
+"""Reads JSON Lines logs in long format, in which each line is one result."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Reads Parquet logs with one row per impression or, in long form, per result.
+"""Reads Parquet logs with one row per impression or, in long format, per result.
 
 Batches whose columns have common types are converted column by column; other batches are parsed row
 by row.
@@ -21,7 +21,7 @@ from builder.ingest.columns import check_configured_columns, check_unique_column
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lists import build_list_array, is_string_type, list_lengths
 from builder.ingest.logs.cell_lists import parse_lists_stored_as_text
-from builder.ingest.logs.long_form import ROWS, is_long_form, optional_fields
+from builder.ingest.logs.long_format import ROWS, is_long_format, optional_fields
 from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.nested import existing_column_names, get_column, has_column
 from builder.ingest.parquet_bounds import DecompressionBombError, is_list_type
@@ -43,7 +43,7 @@ def find_configured_columns(
     """
     fields, names = params.fields, schema.names
     found = existing_column_names(schema, fields.model_dump().values())
-    shown = fields.url if is_long_form(found, fields) else fields.results
+    shown = fields.url if is_long_format(found, fields) else fields.results
     needed = [*([fields.time] if needs_time else []), fields.query]
     missing = sorted({*needed, shown} - set(found))
     if missing:
@@ -216,7 +216,7 @@ def to_plain_values(value: Any) -> Any:
 
 
 def parse_result_rows(numbered_batch: NumberedBatch, params: LogParameters) -> RawRecords:
-    """Convert a batch in long form (one row per result) to a table with the schema `ROWS`."""
+    """Convert a batch in long format (one row per result) to a table with the schema `ROWS`."""
     first, batch = numbered_batch
     numbers = np.arange(first, first + len(batch), dtype=np.uint64)
     columns = {

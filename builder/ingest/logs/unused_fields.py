@@ -78,7 +78,7 @@ def _read_records(file: LogFile, params: LogParameters) -> Iterator[Record]:
 def _parent_objects(record: Record, own: str, fields: LogFields) -> Iterator[dict[str, Any]]:
     """Yield the objects of a record that may have a field, given its standard name.
 
-    These are the record itself for `user`, and for fields of results in long form; otherwise, the
+    These are the record itself for `user`, and for fields of results in long format; otherwise, the
     objects in the lists of results or clicks.
     """
     lists = [get_nested_value(record, getattr(fields, name)) for name in LISTS[own]]

@@ -32,7 +32,7 @@ URL = "https://a.example/{}"
 
 
 def _long(*clicked: object) -> bytes:
-    """One impression in the long form, with these values of `clicked` from rank 1 on."""
+    """One impression in the long format, with these values of `clicked` from rank 1 on."""
     rows = [f"5,u,eau,{URL.format(n)},{n},{value}" for n, value in enumerate(clicked, 1)]
     return "\n".join([HEADER, *rows]).encode()
 
@@ -105,7 +105,7 @@ def test_click_order_column_preserves_all_clicks(tmp_path: Path) -> None:
     assert found["clicks"].list.len().sum() == clicks
 
 
-# 2: rows of the long form in any order
+# 2: rows of the long format in any order
 
 
 def _rows(users: int = 1) -> list[str]:

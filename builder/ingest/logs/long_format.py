@@ -1,4 +1,4 @@
-"""Groups the rows of logs in long form (one row per result) into impressions.
+"""Groups the rows of logs in long format (one row per result) into impressions.
 
 Rows may be in any order and in several files. Rows with equal time, user and query form one
 impression, except that a repeated rank starts a new impression. Times in different notations are
@@ -30,7 +30,7 @@ ROWS = pa.schema(
     {"record": pa.uint64(), **dict.fromkeys(("time", "user", "query"), pa.string())}
     | dict.fromkeys(("url", "rank", "clicked"), pa.string())
 )
-"""Schema of rows in long form: row number, and all fields as strings."""
+"""Schema of rows in long format: row number, and all fields as strings."""
 
 ROW_BITS = 40
 """Number of low bits of a row number that store the row number within its file; the high bits store
@@ -115,21 +115,23 @@ FROM occurring ORDER BY first, rank, is_later_click, record
 """
 
 
-def is_long_form(column_names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bool:
-    """Whether column names are those of a log in long form: a URL column and no results column."""
+def is_long_format(column_names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bool:
+    """Whether columns are those of a log in long format: a URL column and no results column."""
     return fields.results not in column_names and fields.url in column_names
 
 
 def optional_fields(column_names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
     """Return the standard names of the optional columns of a log with the given column names.
 
-    A log in long form (one row per result) has different optional columns from a log in wide form.
+    A log in long format (one row per result) has other optional columns than one in wide format.
     """
-    return ("user", "rank", "clicked") if is_long_form(column_names, fields) else ("user", "clicks")
+    return (
+        ("user", "rank", "clicked") if is_long_format(column_names, fields) else ("user", "clicks")
+    )
 
 
 def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFields) -> pa.Table:
-    """Convert numbered rows in long form to a table with the schema `ROWS`.
+    """Convert numbered rows in long format to a table with the schema `ROWS`.
 
     Args:
         records: Number and values of each row; the values are keyed by the log's column names.
@@ -153,7 +155,7 @@ def group_result_rows(
     params: LogParameters,
     notes: list[str],
 ) -> Iterator[tuple[int, RawRecords]]:
-    """Group rows in long form into impressions.
+    """Group rows in long format into impressions.
 
     If `log.click_form` is `rows`, every row with a URL is a clicked result, and every row without a
     URL is an impression with unknown results.

@@ -1,4 +1,4 @@
-"""Times of rows in long form: the same moment in several notations, and rows with their own."""
+"""Times of rows in long format: the same moment in several notations, and rows with their own."""
 
 import io
 import json

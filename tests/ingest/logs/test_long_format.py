@@ -1,4 +1,4 @@
-"""Rows of the long form: users, wrong types, and files without any row."""
+"""Rows of the long format: users, wrong types, and files without any row."""
 
 import io
 import json
