@@ -117,7 +117,8 @@ def evaluate(
 def find_qrels(folder: Path) -> dict[str, Path]:
     """Return a dict from snapshot name to the path of its qrels file.
 
-    Warns about files whose names contain `.qrels` but that are not read, such as `.qrels.xz`.
+    Warns about files whose names contain `.qrels` but that are not read, such as `.qrels.xz`, and
+    about names that do not say in which order the snapshots were taken.
 
     Args:
         folder: Folder of a collection, or folder of files such as `2022-06.qrels`,
@@ -127,6 +128,7 @@ def find_qrels(folder: Path) -> dict[str, Path]:
         UsageError: Two files contain the qrels of the same snapshot.
     """
     from builder.collection.read import open_collection
+    from builder.evaluation.runs.numbering import undated_names_warning
 
     found: dict[str, Path] = {}
     for path in sorted(folder.glob("[!.]*.qrels*")) if folder.is_dir() else []:
@@ -142,6 +144,8 @@ def find_qrels(folder: Path) -> dict[str, Path]:
                 f"{found[name]} and {path} are both qrels of {name}; remove one of them"
             )
         found[name] = path
+    if order_warning := undated_names_warning(found):
+        typer.echo(escape_control_characters(f"warning: {order_warning}"), err=True)
     return found or qrels_by_snapshot(open_collection(folder))
 
 
