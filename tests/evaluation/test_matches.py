@@ -69,15 +69,16 @@ def test_a_folder_of_judgements(tmp_path: Path, capsys: pytest.CaptureFixture[st
     plain, packed = tmp_path / "2022-06.qrels", tmp_path / "2022-07.qrels.gz"
     plain.write_text("q1 0 d1 1\n")
     packed.write_bytes(gzip.compress(b"q1 0 d1 1\n"))
-    for name in ("._2022-06.qrels", "2022-08.qrels~", "2022-08.qrels.md5"):
+    unread = ("2022-08.qrels.md5", "2022-08.qrels~", "2022-08_qrels.txt", "qrels.2022-08.txt")
+    for name in ("._2022-06.qrels", *unread):
         (tmp_path / name).write_bytes(b"\0")
+    (tmp_path / "qrels").mkdir()
     assert find_qrels(tmp_path) == {"2022-06": plain, "2022-07": packed}
     expected = (
         "not read; expected a name such as 2022-06.qrels, .qrels.txt, .qrels.gz or .qrels.zst"
     )
     assert capsys.readouterr().err.splitlines() == [
-        f"warning: {tmp_path / name}: {expected}"
-        for name in ("2022-08.qrels.md5", "2022-08.qrels~")
+        f"warning: {tmp_path / name}: {expected}" for name in unread
     ]
     text = tmp_path / "2022-09.qrels.txt"
     text.write_text("q1 0 d1 1\n")
