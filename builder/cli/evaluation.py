@@ -120,7 +120,8 @@ def evaluate(
 def find_qrels(folder: Path) -> dict[str, Path]:
     """Return a dict from snapshot name to the path of its qrels file.
 
-    Warns about files whose names contain `.qrels` but that are not read, such as `.qrels.xz`.
+    Warns about files whose names contain `qrels` but that are not read, such as `.qrels.xz`, and
+    about names that do not say in which order the snapshots were taken.
 
     Args:
         folder: Folder of a collection, or folder of files such as `2022-06.qrels`,
@@ -130,11 +131,14 @@ def find_qrels(folder: Path) -> dict[str, Path]:
         UsageError: Two files contain the qrels of the same snapshot.
     """
     from builder.collection.read import open_collection
+    from builder.evaluation.runs.numbering import undated_names_warning
 
     found: dict[str, Path] = {}
-    for path in sorted(folder.glob("[!.]*.qrels*")) if folder.is_dir() else []:
+    for path in sorted(folder.glob("*qrels*")) if folder.is_dir() else []:
         name, _, suffix = path.name.rpartition(".qrels")
-        if suffix.removeprefix(".txt") not in ("", ".gz", ".zst"):
+        if path.name.startswith(".") or not path.is_file():
+            continue
+        if not name or suffix.removeprefix(".txt") not in ("", ".gz", ".zst"):
             expected = "expected a name such as 2022-06.qrels, .qrels.txt, .qrels.gz or .qrels.zst"
             typer.echo(
                 escape_control_characters(f"warning: {path}: not read; {expected}"), err=True
@@ -145,6 +149,8 @@ def find_qrels(folder: Path) -> dict[str, Path]:
                 f"{found[name]} and {path} are both qrels of {name}; remove one of them"
             )
         found[name] = path
+    if order_warning := undated_names_warning(found):
+        typer.echo(escape_control_characters(f"warning: {order_warning}"), err=True)
     return found or qrels_by_snapshot(open_collection(folder))
 
 

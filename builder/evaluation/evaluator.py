@@ -29,6 +29,7 @@ from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_score_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
 from builder.runtime.progress import NoProgress, Progress
+from builder.text.names import number_order
 from builder.trec.released import read_query_keys
 from builder.trec.runs import Run
 
@@ -39,7 +40,8 @@ class Evaluation:
 
     Args:
         parameters: Parameters of the evaluation.
-        snapshots: Names of the snapshots in chronological order.
+        snapshots: Names of the snapshots, ordered by `number_order`; dates are in chronological
+            order.
         systems: Names of the systems, sorted.
         effectiveness: Mean scores; columns as in `results.EFFECTIVENESS`.
         significance: Comparison of systems with the pivot; columns as in `results.SIGNIFICANCE`.
@@ -234,7 +236,7 @@ def _score_runs(
     measures = parse_measures(parameters.measures)
     progress.start("evaluate", len(lazy_runs), "runs")
     snapshots = []
-    for snapshot in sorted(qrels):
+    for snapshot in sorted(qrels, key=number_order):
         scorer = RunScorer(qrels[snapshot], measures, f"qrels of {snapshot}")
         scores: dict[str, RunScores] = {}
         for lazy_run in lazy_runs:

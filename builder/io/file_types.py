@@ -1,4 +1,4 @@
-"""Recognizes files that are not text by their first bytes, and says how to convert them."""
+"""Recognizes files that are not text by their first bytes, and backup copies by their names."""
 
 import re
 from pathlib import Path
@@ -12,6 +12,12 @@ ZSTD_START = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 """Matches the first bytes of a zstd file, which is a compressed or a skippable frame."""
 ARCHIVE_NAME = re.compile(r"(?i)\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$")
 """Matches the file name of an archive, which must be unpacked first."""
+BACKUP_COPY = re.compile(
+    r"(?:\.(?:bak|old|orig|tmp|part|partial|crdownload|download)(?:\.(?:gz|zst))?|~"
+    r"|(?: \(\d+\)| - (?:copy|copie|kopie)(?: \(\d+\))?)(?:\.\w+)*)$",
+    re.IGNORECASE,
+)
+"""Matches the end of the name of a backup copy or incomplete download."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 REPACK = "decompress it, or compress it with gzip or zstd"
 UNPACK = "extract it and list its files"

@@ -3,6 +3,7 @@
 Since names are used as folder names, no pattern permits a path separator or a leading dot.
 """
 
+import re
 from collections.abc import Sequence
 
 from builder.errors import DataError
@@ -34,6 +35,11 @@ def to_valid_unicode(name: str) -> str:
     Python represents such bytes as lone surrogates, which Arrow rejects.
     """
     return name.encode("utf-8", "backslashreplace").decode()
+
+
+def number_order(name: str) -> list[str | int]:
+    """Return a sort key that orders the numbers in names by value: `round2` before `round10`."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def column_suffixes(languages: Sequence[str]) -> dict[str, str]:

@@ -92,7 +92,7 @@ def _parse_with_arrow(data: bytes, trec_format: TrecFormat) -> pl.DataFrame | No
     dtypes[trec_format.value_column] = pa.int32() if trec_format.is_integer else pa.float64()
     try:
         table = pyarrow.csv.read_csv(
-            pa.py_buffer(data),
+            _copy_to_arrow(data),
             pyarrow.csv.ReadOptions(column_names=list(trec_format.columns)),
             pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False),
             pyarrow.csv.ConvertOptions(column_types=dtypes, include_columns=list(dtypes)),
@@ -109,6 +109,17 @@ def _parse_with_arrow(data: bytes, trec_format: TrecFormat) -> pl.DataFrame | No
     values = frame[trec_format.value_column]
     is_invalid = values.null_count() or (not trec_format.is_integer and values.is_nan().any())
     return None if is_invalid or _may_have_duplicates(frame) else frame
+
+
+def _copy_to_arrow(data: bytes) -> pa.Buffer:
+    """Copy bytes to memory of Arrow.
+
+    A thread of Arrow may free its input after the file is parsed. Freeing bytes of Python while the
+    interpreter exits aborts the process, which then ends with code 134 instead of 1.
+    """
+    buffer = pa.allocate_buffer(len(data))
+    np.frombuffer(buffer, dtype=np.uint8)[:] = np.frombuffer(data, dtype=np.uint8)
+    return buffer
 
 
 def _may_have_duplicates(frame: pl.DataFrame) -> bool:

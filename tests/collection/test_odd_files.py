@@ -173,7 +173,7 @@ def test_a_document_without_an_end_does_not_swallow_the_next(end: str, tmp_path:
         ({"contents": "a", "title": 1}, "document_without_text"),
         ({"title": "t", "text": "a"}, ("t", "a")),
         ({"title": "t", "text": None}, ("", "t")),
-        ({"text": ["a", "b"], "abstract": "c"}, ("", "c")),
+        ({"text": "a", "abstract": "c"}, ("", "c")),
     ],
 )
 def test_text_fields_of_json(
@@ -186,6 +186,30 @@ def test_text_fields_of_json(
     documents = [(document.title, document.text) for document in found]
     assert documents == ([] if isinstance(expected, str) else [expected])
     assert _named(log, tmp_path) == ({expected: 1} if isinstance(expected, str) else {}, {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "unread"),
+    [
+        ({"title": "t", "body": "a long text"}, "body: a long text"),
+        ({"title": "t", "text": ["a", "b"], "abstract": "c"}, "text: a\nb"),
+        ({"contents": "a", "abstract": "b c", "note": "d e"}, "abstract: b c"),
+        ({"abstract": "a", "full_text": "b \ud800"}, "full_text: b ?"),
+        ({"contents": "a", "doi": "10.1/x", "at": "2022-06-01 10:00:00", "url": "a b"}, None),
+        ({"title": "t", "abstract": "a b", "fullText": "c d", "authors": [{"name": "A B"}]}, None),
+    ],
+)
+def test_texts_of_json_in_other_fields_are_named(
+    fields: dict[str, object], unread: str | None, tmp_path: Path
+) -> None:
+    """A document with a `body` had its title as text, and nothing said that the body was lost."""
+    write(tmp_path / "a.jsonl", json.dumps({"id": "1", **fields}))
+    log = ImportLog()
+    found = read_documents(tmp_path / "a.jsonl", "a.jsonl", log, is_markup_escaped=False)
+    assert len(list(found)) == 1
+    log.write_tables(tmp_path)
+    odd = pl.read_parquet(tmp_path / "irregularities.parquet").select("kind", "first", "example")
+    assert odd.rows() == ([] if unread is None else [("unread_fields", 1, unread)])
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,44 @@ def test_shared_queries_of_each_language_are_read(tmp_path: Path) -> None:
     report.ledgers["2022-06"].check("import")
 
 
+@pytest.mark.parametrize(
+    ("french", "english"),
+    [
+        ("fr", "en"),
+        ("FR", "EN"),
+        ("fra", "eng"),
+        ("Français", "Anglais"),
+        ("release_fr", "release_en"),
+        ("LongEval French", "LongEval English"),
+    ],
+)
+def test_languages_of_folders_have_several_spellings(
+    french: str, english: str, tmp_path: Path
+) -> None:
+    """The English texts became the French ones, which were rejected as repeated."""
+    release = tmp_path / "r"
+    write(release / french / "queries/2022-06_queries.txt", "1\teau douce\n")
+    write(release / english / "queries/2022-06_queries.txt", "1\tfresh water\n")
+    write(release / french / "2022-06_qrels.txt", "1 0 7 1\n")
+    queries = opened(imported(release, "longeval-web")).snapshot("2022-06").queries.collect()
+    assert queries.select("text", "text_en").rows() == [("eau douce", "fresh water")]
+
+
+def test_language_folders_of_2023_have_several_spellings(tmp_path: Path) -> None:
+    release = tmp_path / "r"
+    write(release / "publish/fr/Queries/train.tsv", "q1\teau douce\n")
+    write(release / "publish/EN/Queries/train.tsv", "q1\tfresh water\n")
+    write(release / "publish/fr/Qrels/train.txt", "q1 0 doc7 1\n")
+    write(release / "2022_07/French/Queries/fr/test.tsv", "q2\teau\n")
+    write(release / "2022_07/French/Qrels/test.txt", "q2 0 doc8 1\n")
+    collection = opened(imported(release, "longeval-2023"))
+    queries = [collection.snapshot(name).queries.collect() for name in collection.snapshots]
+    assert [frame.select("text", "text_en").rows() for frame in queries] == [
+        [("eau douce", "fresh water")],
+        [("eau", None)],
+    ]
+
+
 def test_shared_files_of_all_parts_are_read(tmp_path: Path) -> None:
     """Only those of the first part were read: later months lost their texts and URLs."""
     parts = (

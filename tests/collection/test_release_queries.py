@@ -127,3 +127,17 @@ def test_qrels_beside_the_splits_are_read_unless_they_combine_them(
     assert sum(files.count for files in report.plan.unread_files.values()) == unread
     qrels = opened(report).snapshot("2022-06").qrels.sort("query_id", "doc_id").collect()
     assert qrels.select("query_id", "doc_id", "grade").rows() == judged
+
+
+def test_a_last_line_without_an_end_is_no_other_line_end(tmp_path: Path) -> None:
+    """A file of Windows without an end of its last line was said to mix CRLF and LF."""
+    release = tmp_path / "r"
+    write(release / "2022-06_queries.txt", "1\teau\r\n2\tsel")
+    write(release / "2022-06_qrels.txt", "1 0 7 1\r\n2 0 7 1\n2 0 8 1")
+    folder = opened(imported(release, "longeval-web")).snapshot("2022-06").folder
+    odd = pl.read_parquet(folder / "irregularities.parquet").select("file", "kind", "example")
+    assert odd.rows() == [
+        ("2022-06_qrels.txt", "crlf", "1 0 7 1"),
+        ("2022-06_qrels.txt", "mixed_line_ends", "1 of 2 lines end with CRLF"),
+        ("2022-06_queries.txt", "crlf", "1\teau"),
+    ]

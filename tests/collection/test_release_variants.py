@@ -7,11 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from builder.cli import app
-from builder.collection.imports.files import BACKUP_COPY, BACKUP_COPY_IS_NOT_READ
+from builder.collection.imports.files import BACKUP_COPY_IS_NOT_READ
 from builder.collection.imports.layouts import find_snapshots
 from builder.collection.imports.unread import NOT_NAMED, UnreadFiles, find_unread_files
 from builder.collection.imports.variants import OTHER_VARIANT
 from builder.collection.imports.walk import list_release_files
+from builder.io.file_types import BACKUP_COPY
 from tests.collection.releases import imported, opened, write
 
 MONTHS = {1: "2025-03", 2: "2025-06", 3: "2025-09"}

@@ -145,6 +145,15 @@ def test_a_submission_has_more_than_runs(tmp_path: Path) -> None:
     ]
 
 
+def test_backup_copies_are_no_systems(tmp_path: Path) -> None:
+    """They were further systems, such as `txt.bak` and `(1)`, and changed corrected p-values."""
+    names = ("2022-06.txt", "2022-06.txt.bak", "2022-06 (1).txt", "2022-06 - Copy.txt")
+    for name in (*names, "2022-06.txt.part", "2022-06.txt.gz.crdownload"):
+        (tmp_path / name).write_text("q1 Q0 d1 1 1 x\n")
+    (run,) = assign_runs([tmp_path], SNAPSHOTS)
+    assert run.path == tmp_path / "2022-06.txt"
+
+
 def test_a_folder_without_runs_is_not_passed_over(tmp_path: Path) -> None:
     run = tmp_path / "2022-06.txt"
     run.write_text("q 0 d 1 1 a\n")

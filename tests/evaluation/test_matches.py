@@ -8,7 +8,7 @@ import pytest
 from builder.cli.evaluation import find_qrels
 from builder.errors import DataError, UsageError
 from builder.evaluation import EvaluationParameters, evaluate_paths
-from builder.evaluation.reports.summary import zero_score_warnings
+from builder.evaluation.reports.summary import summary_rows, zero_score_warnings
 from tests.cli.test_cli import run
 
 PARAMETERS = EvaluationParameters(("nDCG@10",), resamples=0)
@@ -69,15 +69,16 @@ def test_a_folder_of_judgements(tmp_path: Path, capsys: pytest.CaptureFixture[st
     plain, packed = tmp_path / "2022-06.qrels", tmp_path / "2022-07.qrels.gz"
     plain.write_text("q1 0 d1 1\n")
     packed.write_bytes(gzip.compress(b"q1 0 d1 1\n"))
-    for name in ("._2022-06.qrels", "2022-08.qrels~", "2022-08.qrels.md5"):
+    unread = ("2022-08.qrels.md5", "2022-08.qrels~", "2022-08_qrels.txt", "qrels.2022-08.txt")
+    for name in ("._2022-06.qrels", *unread):
         (tmp_path / name).write_bytes(b"\0")
+    (tmp_path / "qrels").mkdir()
     assert find_qrels(tmp_path) == {"2022-06": plain, "2022-07": packed}
     expected = (
         "not read; expected a name such as 2022-06.qrels, .qrels.txt, .qrels.gz or .qrels.zst"
     )
     assert capsys.readouterr().err.splitlines() == [
-        f"warning: {tmp_path / name}: {expected}"
-        for name in ("2022-08.qrels.md5", "2022-08.qrels~")
+        f"warning: {tmp_path / name}: {expected}" for name in unread
     ]
     text = tmp_path / "2022-09.qrels.txt"
     text.write_text("q1 0 d1 1\n")
@@ -92,3 +93,40 @@ def test_a_folder_of_judgements(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert str(error.value) == (
         f"{packed.with_suffix('')} and {packed} are both qrels of 2022-07; remove one of them"
     )
+
+
+def test_numbers_in_names_of_snapshots_are_ordered_by_value(tmp_path: Path) -> None:
+    """`round10` was the second of ten rounds."""
+    for name in ("round1", "round2", "round10"):
+        (tmp_path / f"{name}.qrels").write_text("q1 0 d1 1\n")
+        (tmp_path / f"a_{name}.txt").write_text("q1 Q0 d1 1 1 x\n")
+    files = sorted(tmp_path.glob("*.txt"))
+    evaluation = evaluate_paths(find_qrels(tmp_path), files, PARAMETERS)
+    assert evaluation.snapshots == ("round1", "round2", "round10")
+    rows = [row["snapshot"] for row in summary_rows(evaluation)]
+    assert rows == ["round1", "round2", "round10"]
+
+
+@pytest.mark.parametrize(
+    ("names", "ordered"),
+    [
+        (["train", "short", "long"], "long, short, train"),
+        (["06-2022", "01-2023"], "01-2023, 06-2022"),
+        (["2022-06", "heldout"], "2022-06, heldout"),
+        (["lag6", "lag8", "lag10"], None),
+        (["2022-06", "2022-07-15"], None),
+        (["short"], None),
+    ],
+)
+def test_names_without_an_order_in_time_are_named(
+    names: list[str], ordered: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`long` was the first snapshot, to which `train` was compared."""
+    for name in names:
+        (tmp_path / f"{name}.qrels").write_text("q1 0 d1 1\n")
+    find_qrels(tmp_path)
+    warning = (
+        f"warning: snapshots are compared in the order of their names: {ordered}; if this is not "
+        "their order in time, name the files after dates, such as 2022-06.qrels\n"
+    )
+    assert capsys.readouterr().err == (warning if ordered else "")

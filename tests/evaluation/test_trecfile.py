@@ -2,6 +2,8 @@ import gzip
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 import zstandard
 from hypothesis import given
@@ -144,3 +146,18 @@ def test_a_path_that_is_no_file(tmp_path: Path) -> None:
         read_decompressed_bytes(tmp_path / "absent.txt")
     with pytest.raises(UsageError, match="expected a regular file"):
         read_decompressed_bytes(tmp_path)
+
+
+def test_arrow_reads_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow freed bytes of Python in a thread while the program exited, which aborted it."""
+    data = b"1 0 a 2\n"
+    read_csv, given = pyarrow.csv.read_csv, []
+
+    def read(source: pa.Buffer, *options: object) -> pa.Table:
+        given.append(source.address)
+        return read_csv(source, *options)
+
+    monkeypatch.setattr(pyarrow.csv, "read_csv", read)
+    assert parse_trec(data, QRELS, Path("q")).rows() == [("1", "a", 2)]
+    assert len(given) == 1
+    assert given[0] != pa.py_buffer(data).address

@@ -148,8 +148,8 @@ _QUERY_TEXT_MESSAGES = {
     "nothing_left_after_folding": "texts contain no letters or digits",
 }
 _FIELD_MESSAGES = {
-    "unread_fields": "documents have content outside <TEXT>, <TITLE> and <URL>, which is not "
-    "imported",
+    "unread_fields": "documents have content that is not imported, outside <TEXT>, <TITLE> and "
+    "<URL>, or in other JSON fields than those of title, text and URL",
 }
 _ID_MESSAGES = {"control_character_in_id": "ids contain control characters"}
 
@@ -202,7 +202,8 @@ CHECKS = (
         "all fields of the documents are imported",
         "warning",
         "TREC documents with an author and a date next to the text",
-        "put the content into <TEXT>, or ignore the check if the content is not needed",
+        "put the content into <TEXT> or the JSON field text, or ignore the check if the content is "
+        "not needed",
         _create_irregular_line_finder(_FIELD_MESSAGES),
     ),
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 
 from builder.errors import UsageError
+from builder.text.names import ENGLISH, FRENCH
 
 MONTH_PATTERN = r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?"
 """Month or day in the name of a snapshot: `2022-06`, `2022-06-15`."""
@@ -16,16 +17,16 @@ FOLDER_MONTH_PATTERN = r"(?<!\d)\d{4}[-_](?:0[1-9]|1[0-2])(?:[-_]\d{2})?(?!\d)"
 """Month or day in the name of a release folder: `2022-06`, `2023_01`."""
 COMPRESSION_SUFFIX = r"(?:\.(?:gz|zst|xz|bz2|lz4|zip))?"
 """Optional suffix of a compressed file; unsupported formats are rejected when opened."""
-LANGUAGE_FOLDERS = {"french": "fr", "english": "en"}
+LANGUAGE_FOLDERS = {"french": FRENCH, "english": ENGLISH}
+LANGUAGE_NAMES = {
+    **LANGUAGE_FOLDERS,
+    **dict.fromkeys(("fr", "fra", "fre", "francais", "français"), FRENCH),
+    **dict.fromkeys(("en", "eng", "anglais"), ENGLISH),
+}
+"""Language code by lowercase folder name."""
 NON_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
 TEST_WORDS, TRAIN_WORDS = {"test", "tests", "testing"}, {"train", "training"}
 """Words in the name of a query file or folder that identify the split."""
-BACKUP_COPY = re.compile(
-    r"(?:\.(?:bak|old|orig|tmp|part|partial|crdownload|download)(?:\.(?:gz|zst))?|~"
-    r"|(?: \(\d+\)| - (?:copy|copie|kopie)(?: \(\d+\))?)(?:\.\w+)*)$",
-    re.IGNORECASE,
-)
-"""Pattern that matches the end of the name of a backup copy or incomplete download."""
 BACKUP_COPY_IS_NOT_READ = "backup copies or incomplete downloads, judging by the file names"
 TREC_IS_READ = "the TREC files of the snapshot are read instead"
 

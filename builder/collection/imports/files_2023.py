@@ -12,6 +12,7 @@ from builder.collection.export.longeval_2023 import JUDGEMENTS
 from builder.collection.imports.files import (
     COMPRESSION_SUFFIX,
     LANGUAGE_FOLDERS,
+    LANGUAGE_NAMES,
     NON_DOCUMENT,
     TREC_IS_READ,
     SnapshotFiles,
@@ -70,15 +71,18 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
 
 
 def _find_language_folder(path: Path, root: Path) -> Path | None:
-    """Return the innermost `French` or `English` folder of a file; None if there is none."""
-    return next(
-        (
-            folder
-            for folder in path.parents
-            if folder.name.lower() in LANGUAGE_FOLDERS and folder.is_relative_to(root)
-        ),
-        None,
+    """Return the innermost `French` or `English` folder of a file; None if there is none.
+
+    If there is no folder with exactly these names, the innermost folder with a name such as `fr`.
+    """
+    folders = [folder for folder in path.parents if folder.is_relative_to(root)]
+    named = (
+        folder
+        for names in (LANGUAGE_FOLDERS, LANGUAGE_NAMES)
+        for folder in folders
+        if folder.name.lower() in names
     )
+    return next(named, None)
 
 
 def _snapshot_month(language_folder: Path) -> str:
@@ -117,7 +121,7 @@ def _qrels_file_month(path: Path, months_by_label: Mapping[str, str]) -> str:
 
 
 def _add_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> None:
-    language = LANGUAGE_FOLDERS[language_folder.name.lower()]
+    language = LANGUAGE_NAMES[language_folder.name.lower()]
     parts = [part.lower() for part in path.relative_to(language_folder).parts]
     if parts[0] == "queries" and re.fullmatch(rf"[^.].*\.tsv{COMPRESSION_SUFFIX}", parts[-1]):
         stem = parts[-1].partition(".")[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from builder.collection.imports.files import (
     COMPRESSION_SUFFIX,
-    LANGUAGE_FOLDERS,
+    LANGUAGE_NAMES,
     MONTH_PATTERN,
     NON_DOCUMENT,
     TREC_IS_READ,
@@ -21,6 +21,7 @@ from builder.collection.imports.files import (
     read_and_check_month,
     relative_path,
 )
+from builder.text.names import FRENCH
 
 EXPECTED_FILES = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
 URL_DATABASE = "collection_db.db"
@@ -56,7 +57,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         if query_file and (month := months_by_label.get(query_file[1])):
             split = infer_split_from_path((root.resolve().name, *parts[:-1]))
             snapshot = snapshots.setdefault(month, SnapshotFiles(month))
-            snapshot.queries.append((path, _language_from_folder_names(parts), split))
+            snapshot.queries.append((path, _language_from_folder_names(parts[:-1]), split))
         elif match := QRELS_FILE.fullmatch(path.name):
             qrels_files.setdefault((match[1], (match[2] or "fr").lower()), []).append(path)
         elif (
@@ -85,7 +86,8 @@ def _add_shared_files(root: Path, files: list[Path], snapshots: dict[str, Snapsh
     """Add the databases and query texts of all snapshots to each snapshot."""
     databases = [path for path in files if path.name == URL_DATABASE]
     texts = [path for name in QUERY_TEXT_FILES for path in files if path.name == name]
-    languages = [_language_from_folder_names(Path(relative_path(p, root)).parts) for p in texts]
+    folders = [Path(relative_path(path, root)).parent for path in texts]
+    languages = [_language_from_folder_names(folder.parts) for folder in folders]
     for snapshot in snapshots.values():
         snapshot.url_databases = databases
         snapshot.query_texts = list(zip(texts, languages, strict=True))
@@ -146,12 +148,9 @@ def _select_qrels_files(paths: list[Path]) -> list[Path]:
 
 
 def _language_from_folder_names(folder_names: tuple[str, ...]) -> str:
-    """Return the language of the innermost French or English folder in a path; default: French."""
-    return next(
-        (
-            LANGUAGE_FOLDERS[p.lower()]
-            for p in reversed(folder_names)
-            if p.lower() in LANGUAGE_FOLDERS
-        ),
-        "fr",
-    )
+    """Return the language of the innermost folder in a path that names one; default: French.
+
+    The name of the folder is that of a language, or ends with it: `English`, `en`, `release_en`.
+    """
+    last_words = (re.split(r"[\W_]+", name.lower())[-1] for name in reversed(folder_names))
+    return next((LANGUAGE_NAMES[word] for word in last_words if word in LANGUAGE_NAMES), FRENCH)

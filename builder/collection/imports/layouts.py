@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.collection.imports import files_2023, files_sci, files_web
-from builder.collection.imports.files import BACKUP_COPY, SnapshotFiles, relative_path
+from builder.collection.imports.files import SnapshotFiles, relative_path
 from builder.collection.imports.variants import check_qrels_variant, select_qrels_variant
 from builder.collection.imports.walk import ReleaseFiles
 from builder.errors import UsageError, suggest
-from builder.io.file_types import ARCHIVE_NAME
+from builder.io.file_types import ARCHIVE_NAME, BACKUP_COPY
 from builder.text.names import ENGLISH, FRENCH, NUMBERED_SNAPSHOT
 
 SnapshotFinder = Callable[[Path, list[Path]], dict[str, SnapshotFiles]]

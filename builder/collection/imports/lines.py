@@ -158,7 +158,8 @@ def _read_numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tupl
         lines = [] if chunk.data is None else bytes(chunk.data).split(b"\n")
         for number, raw in enumerate(lines, chunk.first_line_number):
             log.records_read += 1
-            line_end_counts[raw.endswith(b"\r")] += 1
+            if not chunk.is_unterminated:
+                line_end_counts[raw.endswith(b"\r")] += 1
             if raw.endswith(b"\r"):
                 log.add_irregularity("crlf", name, number, raw.decode("utf-8", "replace").strip())
             is_too_long = len(raw) > MAX_LINE_BYTES or (

@@ -23,6 +23,9 @@ _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Lone surrogate; a byte that is not UTF-8 is decoded to one of U+DC80 to U+DCFF."""
 
+_WORDS = re.compile(r"[^\W\d_]\s+\S")
+"""Two words, unlike an identifier or a time."""
+
 SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
 """Fields that make up the text of a `longeval-sci` document, which has no field `contents`."""
 
@@ -64,8 +67,10 @@ def _parse_json_documents(
         document = "not_json" if record is None else _parse_json_document(record, number)
         if isinstance(document, str):
             log.add_reject(document, name, number)
-        else:
-            yield document
+            continue
+        if unread := _find_unread_text(record):
+            log.add_irregularity("unread_fields", name, number, unread)
+        yield document
 
 
 def _iter_json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
@@ -114,15 +119,27 @@ def _extract_title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
     Returns:
         None if all fields are missing, or a field is neither a string nor a list of strings.
     """
-    groups = (("contents",), SCIENTIFIC_TEXT_FIELDS, ("text",))
-    texts = next((group for group in groups if record.keys() & {*group}), SCIENTIFIC_TEXT_FIELDS)
-    names = ("title", *texts)
+    names = ("title", *_text_fields(record))
     found = [_join_texts(record.get(name)) for name in names]
     if None in found or all(record.get(name) is None for name in names):
         return None
     title, *parts = map(str, found)
     text = "\n".join(part for part in parts if part.strip())
     return (title, text) if text else ("", title)
+
+
+def _text_fields(record: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of the fields that make up the text of a JSON document."""
+    groups = (("contents",), SCIENTIFIC_TEXT_FIELDS, ("text",))
+    return next((group for group in groups if record.keys() & {*group}), SCIENTIFIC_TEXT_FIELDS)
+
+
+def _find_unread_text(record: dict[str, Any]) -> str:
+    """Return the first field with several words that is not imported, or an empty string."""
+    read = {"id", "url", "title", *_text_fields(record)}
+    texts = ((key, _join_texts(value)) for key, value in record.items() if key not in read)
+    found = next((f"{key}: {text}" for key, text in texts if text and _WORDS.search(text)), "")
+    return found.encode("utf-8", "replace").decode()
 
 
 def _join_texts(field_value: object) -> str | None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from builder.collection.export import METADATA
 from builder.collection.export.longeval_2023 import JUDGEMENTS
 from builder.collection.imports.files import (
-    BACKUP_COPY,
     BACKUP_COPY_IS_NOT_READ,
     NON_DOCUMENT,
     TREC_IS_READ,
@@ -18,6 +17,7 @@ from builder.collection.imports.files import (
 from builder.collection.imports.files_sci import FULL_TEXT_IS_READ
 from builder.collection.imports.variants import OTHER_VARIANT, detect_qrels_variant
 from builder.collection.imports.walk import ReleaseFiles
+from builder.io.file_types import BACKUP_COPY
 from builder.runtime.publisher import SUMS
 
 EXPORT_FILES = {SUMS, METADATA}

@@ -65,7 +65,7 @@ def summary_rows(evaluation: Evaluation, topic_set: str = "full") -> list[Row]:
         for earlier, values in comparisons.get(key, {None: {}}).items():
             compared = {} if evaluation.parameters.pairs == "first" else {"compared_with": earlier}
             rows.append(_summary_row(row, compared, values, p_pivot.get(key)))
-    return sorted(rows, key=lambda r: (order[r["measure"]], r["system"], r["snapshot"]))
+    return sorted(rows, key=lambda r: (order[r["measure"]], r["system"]))
 
 
 def _filter_topic_set(table: pl.DataFrame, topic_set: str) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from pathlib import Path
 from builder.errors import UsageError
 from builder.evaluation.runs.dates import CHECKED_PARTS, MONTH
 from builder.evaluation.runs.numbering import numbers_from_snapshot_names
-from builder.io.file_types import ARCHIVE_NAME
+from builder.io.file_types import ARCHIVE_NAME, BACKUP_COPY
 from builder.text.names import ENGLISH, FRENCH, NUMBERED_SNAPSHOT, to_valid_unicode
 from schemas import SNAPSHOT_PATTERN
 
@@ -34,7 +34,7 @@ _MONTH_NAMES = (
 _MONTH_NAME = re.compile(rf"(?<![a-z])(?:{_MONTH_NAMES})(?![a-z])", re.IGNORECASE)
 _LANGUAGE = re.compile(rf"{FRENCH}|{ENGLISH}")
 _IGNORED = re.compile(r"\..*|.*~|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
-"""Names of files and folders that are not runs, such as `ir-metadata.yml` and backups."""
+"""Names of files and folders that are not runs, such as `ir-metadata.yml`."""
 
 
 @dataclass(frozen=True, order=True)
@@ -59,7 +59,7 @@ def assign_runs(
 
     Args:
         paths: Run files or folders. Folders are searched recursively, through symbolic links;
-            hidden files, backups and files with extensions such as `.md` or `.yml` are skipped.
+            hidden files, backup copies and files such as `.md` or `.yml` are skipped.
         snapshots: Names of the snapshots of the collection. If there is only one, its name may
             be missing from the paths.
         numbers: Number by which paths such as `snapshot-2` refer to each snapshot; may be missing
@@ -118,7 +118,7 @@ def _list_run_files(path: Path) -> list[Path]:
     runs: list[Path] = []
     for root, folders, names in os.walk(path, followlinks=True):
         folder = Path(root)
-        runs += (folder / name for name in names if not _IGNORED.fullmatch(name))
+        runs += (folder / name for name in names if not _is_ignored(name))
         folders[:] = [
             name
             for name in folders
@@ -127,6 +127,11 @@ def _list_run_files(path: Path) -> list[Path]:
     if not runs:
         raise UsageError(f"{path}: the folder contains no run files")
     return sorted(runs)
+
+
+def _is_ignored(name: str) -> bool:
+    """Return whether a file is not a run, or a backup copy of one, according to its name."""
+    return bool(_IGNORED.fullmatch(name) or BACKUP_COPY.search(name))
 
 
 def _contains_folder(folder: Path, other: Path) -> bool:

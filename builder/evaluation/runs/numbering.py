@@ -12,7 +12,8 @@ from pathlib import Path
 from builder.collection import layout
 from builder.collection.manifest_schema import read_manifest
 from builder.runtime.publisher import MANIFEST
-from builder.text.names import NUMBERED_SNAPSHOT
+from builder.text.names import NUMBERED_SNAPSHOT, number_order
+from schemas import SNAPSHOT_PATTERN
 
 
 def number_snapshots(folders: Mapping[str, Path]) -> dict[str, int]:
@@ -47,8 +48,26 @@ def number_snapshots(folders: Mapping[str, Path]) -> dict[str, int]:
 
 def numbers_from_snapshot_names(names: Iterable[str]) -> dict[str, int]:
     """Return the numbers in names such as `snapshot-2`; if there are none, count sorted names."""
-    ordered = sorted(names)
+    ordered = sorted(names, key=number_order)
     found = {
         name: int(match[1]) for name in ordered if (match := re.search(NUMBERED_SNAPSHOT, name))
     }
     return found or {name: number for number, name in enumerate(ordered, 1)}
+
+
+def undated_names_warning(names: Iterable[str]) -> str | None:
+    """Return a warning if the names of snapshots may not say in which order they were taken.
+
+    Names say so if they are dates, or differ in one number only, such as `round1` and `round2`.
+    """
+    ordered = sorted(names, key=number_order)
+    if all(re.fullmatch(SNAPSHOT_PATTERN, name) for name in ordered):
+        return None
+    texts = {re.sub(r"\d+", "", name) for name in ordered}
+    numbers = zip(*(re.findall(r"\d+", name) for name in ordered), strict=False)
+    if len(texts) == 1 and sum(len({*values}) > 1 for values in numbers) < 2:
+        return None
+    return (
+        f"snapshots are compared in the order of their names: {', '.join(ordered)}; if this is not "
+        "their order in time, name the files after dates, such as 2022-06.qrels"
+    )
