@@ -84,9 +84,12 @@ def definition() -> str:
 
 def tables() -> str:
     """Every table and its contract."""
-    text = f"{_NOTE}# Tables\n\nThe columns of every table that `longeval` reads or writes; "
-    text += "`longeval schema TABLE` prints one. A `?` after a type means that the column may be "
-    text += "null. The columns marked *key* together form the primary key. A *candidate query* is "
+    text = f"{_NOTE}# Tables\n\nThis page lists the columns of every table that `longeval` reads "
+    text += "or writes; `longeval schema TABLE` prints those of one table. A `?` after a type "
+    text += (
+        "that the column may be null. The columns marked *key* together form the primary key. A "
+    )
+    text += "*candidate query* is "
     text += "a query of the log that passed the rules of `[select]`. The [glossary](glossary.md) "
     text += "explains the other terms.\n\n"
     for name, contract in schemas.TABLES.items():

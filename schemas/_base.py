@@ -62,7 +62,7 @@ def doc_id_column(*, primary_key: bool = False) -> dy.String:
     return dy.String(
         primary_key=primary_key,
         regex=DOC_ID_PATTERN,
-        description="Document id, equal in all snapshots: d + first 16 hex digits of "
+        description="Document id, the same in all snapshots: d + first 16 hex digits of "
         "md5(canonical URL)",
     )
 
@@ -72,7 +72,8 @@ def query_id_column(*, primary_key: bool = False) -> dy.String:
     return dy.String(
         primary_key=primary_key,
         regex=QUERY_ID_PATTERN,
-        description="Query id, equal in all snapshots: q + first 16 hex digits of md5(folded text)",
+        description="Query id, the same in all snapshots: q + first 16 hex digits of "
+        "md5(folded text)",
     )
 
 

@@ -114,11 +114,11 @@ class DocumentChanges(TableSchema):
     to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     status = dy.String(
         regex=rf"^({'|'.join(DOCUMENT_STATUSES)})$",
-        description="updated: the words of title or text differ; returned: added, and also in a "
-        "snapshot before the pair; removed: missing from the later crawl, or the later crawl is "
-        "unknown. Three statuses say why a page of the later crawl is not in the later snapshot. "
-        "not_sampled: not in the sample; not_shown: not shown for a selected query; left_out: "
-        "excluded by a rule",
+        description="updated: the words of title or text differ; returned: not in the earlier "
+        "snapshot, but in the later one and in a snapshot before the pair; removed: missing from "
+        "the later crawl, or the later crawl is unknown. The last three values say why a page is "
+        "in the later crawl but not in the later snapshot. not_sampled: not in the sample; "
+        "not_shown: not shown for a selected query; left_out: excluded by a rule",
     )
     text_changed = dy.Bool(
         nullable=True, description="Whether the raw texts differ, before normalization"

@@ -140,7 +140,7 @@ class PairStatistics(TableSchema):
 
     @dy.rule()
     def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805
-        """Whether last_clicks <= clicks <= examinations <= impressions."""
+        """last_clicks <= clicks <= examinations <= impressions."""
         return (
             (pl.col("last_clicks") <= pl.col("clicks"))
             & (pl.col("clicks") <= pl.col("examinations"))

@@ -63,7 +63,7 @@ class Verdicts(TableSchema):
         primary_key=True, min_length=1, description="File or plug-in that assigned the label"
     )
     version = dy.String(primary_key=True, min_length=1, description="Version of the source")
-    score = dy.Float64(min=0, max=1, description="Confidence of the label")
+    score = dy.Float64(min=0, max=1, description="Confidence in the label")
 
 
 class Variants(TableSchema):
@@ -79,7 +79,8 @@ class Variants(TableSchema):
         nullable=True,
         min=0,
         max=1,
-        description="Similarity of the content words of candidate and set; null if not compared",
+        description="Similarity between the content words of the candidate and those of the "
+        "variant set; null if not compared",
     )
     origin = dy.String(
         regex=r"^(itself|signature|edit|file|earlier)$",
@@ -133,7 +134,7 @@ class Documents(TableSchema):
         nullable=True,
         description="ISO 639 code of the detected language; null if the text is too short to tell",
     )
-    language_score = probability_column("Confidence of the detected language")
+    language_score = probability_column("Confidence of the language detection")
     shown = dy.Bool(description="Whether the document is in the results of a candidate query")
     sampled = dy.Bool(description="Whether the document is in the random sample of the crawl")
     tokens = count_column("Number of tokens in title and text")
@@ -160,7 +161,7 @@ class Documents(TableSchema):
 
     @dy.rule()
     def has_an_origin(cls) -> pl.Expr:  # noqa: N805
-        """Whether each document was shown to users, sampled, or both."""
+        """Each document was shown to users, sampled, or both."""
         return pl.col("shown") | pl.col("sampled")
 
 
@@ -224,7 +225,7 @@ class ClickEstimates(TableSchema):
 
     @dy.rule()
     def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805
-        """Whether last_clicks <= clicks <= examinations <= impressions."""
+        """last_clicks <= clicks <= examinations <= impressions."""
         return (
             (pl.col("last_clicks") <= pl.col("clicks"))
             & (pl.col("clicks") <= pl.col("examinations"))
@@ -253,7 +254,7 @@ class Qrels(TableSchema):
     score_low = probability_column("Lower bound of the credible interval of the score")
     score_high = probability_column("Upper bound of the credible interval of the score")
     stability = probability_column(
-        "Posterior probability that the true score falls into `click_grade`"
+        "Posterior probability that the true score lies within the score range of `click_grade`"
     )
     click_grade = dy.UInt8(
         nullable=True, max=max(GRADES), description="Grade derived from clicks; null if none"

@@ -30,12 +30,12 @@ class Coverage(TableSchema):
 
     @dy.rule()
     def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805
-        """Whether in_collection <= in_crawl <= shown, for documents and for impressions."""
+        """in_collection <= in_crawl <= shown, for documents and for impressions."""
         return _ordered_counts_expr()
 
 
 class HostCoverage(TableSchema):
-    """Numbers of shown, crawled and published documents of candidate queries, per host."""
+    """Numbers of documents shown for candidate queries, crawled and published, per host."""
 
     host = dy.String(primary_key=True, description="Host of the URL; empty if the URL has no host")
     shown = dy.UInt64(description="Number of distinct documents shown")
@@ -51,7 +51,7 @@ class HostCoverage(TableSchema):
 
     @dy.rule()
     def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805
-        """Whether in_collection <= in_crawl <= shown, for documents and for impressions."""
+        """in_collection <= in_crawl <= shown, for documents and for impressions."""
         return _ordered_counts_expr()
 
 

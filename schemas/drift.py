@@ -22,9 +22,10 @@ class WordCounts(TableSchema):
 
 
 class LostWords(TableSchema):
-    """Word frequencies in the documents that leave the core in the later snapshot of a pair.
+    """Word frequencies in the documents that leave the core, for each pair of snapshots.
 
-    The core consists of the documents that all snapshots so far contain.
+    The core consists of the documents that all snapshots so far contain. Documents leave it if the
+    later snapshot of the pair does not contain them.
     """
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
@@ -32,12 +33,13 @@ class LostWords(TableSchema):
     token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
     n = dy.Int64(
         min=1,
-        description="Number of occurrences in the documents that leave the core, in their versions "
-        "in `snapshot`",
+        description="Number of occurrences in the documents that leave the core, counted in the "
+        "versions of these documents from `snapshot`",
     )
     snapshot = snapshot_column(
         primary_key=True,
-        description="One of the snapshots before the later snapshot of the pair",
+        description="Snapshot from which the document versions are taken: any snapshot before the "
+        "later snapshot of the pair",
     )
 
 

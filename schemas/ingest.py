@@ -8,7 +8,9 @@ from schemas._base import TableSchema, language_hint_column, modified_at_column,
 class Impressions(TableSchema):
     """Impressions of a log, without times. Keys replace query texts, URLs and user ids."""
 
-    impression = dy.UInt64(primary_key=True, description="Number of the impression, in log order")
+    impression = dy.UInt64(
+        primary_key=True, description="Sequence number of the impression, in log order"
+    )
     user = dy.UInt64(
         nullable=True,
         description="Pseudonym of the user: a keyed hash that cannot be computed without the raw "
@@ -48,7 +50,7 @@ class LogUrls(TableSchema):
 class Fetches(TableSchema):
     """Titles and texts of all fetches of a crawl, including those that a later fetch replaces."""
 
-    number = dy.UInt64(primary_key=True, description="Number of the fetch, in input order")
+    number = dy.UInt64(primary_key=True, description="Sequence number of the fetch, in input order")
     title = dy.String(description="Title of the page; empty if the page has no title")
     text = dy.String(
         min_length=1, description="Main text in Unicode NFC, without control characters"
@@ -61,7 +63,7 @@ class Pages(TableSchema):
     doc = dy.UInt64(
         primary_key=True, description="Document key: first 64 bits of md5(canonical URL)"
     )
-    number = dy.UInt64(description="Number of the fetch in the table `fetches`")
+    number = dy.UInt64(description="Sequence number of the fetch in the table `fetches`")
     url = dy.String(min_length=1, description="URL as fetched")
     url_key = dy.String(min_length=1, description="Canonical URL, which identifies the document")
     fetched_at = dy.Int64(description="Time of the fetch in Unix seconds")

@@ -81,5 +81,5 @@ class Irregularities(TableSchema):
     )
     kind = dy.String(primary_key=True, regex=r"^[a-z0-9_]+$", description="Type of the defect")
     lines = dy.UInt64(min=1, description="Number of malformed lines")
-    first = dy.UInt64(min=1, description="Number of the first malformed line, from 1")
+    first = dy.UInt64(min=1, description="Line number of the first malformed line, from 1")
     example = dy.String(description="First malformed line, shortened")

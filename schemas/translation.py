@@ -68,7 +68,8 @@ class Sentences(TableSchema):
     )
     en = dy.String(description="English sentence; empty if dropped")
     flags = _quality_flags_column(
-        "Flags of the sentence, such as `truncated` (see French to English in the manual)"
+        "Flags of the sentence, such as `truncated` (see the page *French to English* of the "
+        "manual)"
     )
 
 

@@ -4,7 +4,7 @@ TERMS: dict[str, str] = {
     "aligned id": "An id that is the same for a query or page in every snapshot. Collections "
     "built from logs and crawls use only aligned ids. An imported release keeps its own ids in "
     "its files, but the explorer shows aligned ids.",
-    "attribution": "Division of a change in a system's score into the effects of changed "
+    "attribution": "Decomposition of a change in a system's score into the effects of changed "
     "documents, queries and judgements. The remainder is due to the system itself and its "
     "collection statistics.",
     "click": "A user's selection of a result. Several clicks on the same result in one impression "
@@ -39,8 +39,8 @@ TERMS: dict[str, str] = {
     "saw. Every snapshot is sampled with the same hash function.",
     "score of a judgement": "Probability of relevance, estimated from clicks. It determines the "
     "grade.",
-    "seen": "A query of a later snapshot that is also in the training data, itself or as one of "
-    "its variants.",
+    "seen": "Said of a query of a later snapshot if the query or one of its variants is also in "
+    "the training data.",
     "shown": "The page was among the results of a selected query of the snapshot.",
     "snapshot": "The state of the collection in one period, such as 2022-06.",
     "source of a grade": "click: derived from clicks; manual: assigned by an assessor; release: "

@@ -78,7 +78,7 @@ CHECKS = (
     ),
     Check(
         "LB217",
-        "English texts are translated",
+        "English texts contain no untranslated French",
         "warning",
         "untranslated French texts that are not flagged",
         "translate again with `translate.retry = true`, which marks texts that remain untranslated",
@@ -96,7 +96,7 @@ CHECKS = (
         "LB222",
         "queries contain no search operators",
         "warning",
-        "published queries with the operator site:",
+        "published queries with the operator `site:`",
         'set `select.operators = "drop"`',
         _create_text_fault_finder("search_operator"),
     ),

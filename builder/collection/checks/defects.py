@@ -161,7 +161,7 @@ CHECKS = (
         "LB212",
         "differences between snapshots come from the data, not from how they were built",
         "warning",
-        "two months with an overlap of 0.132 of all queries, but of 0.486 of judged queries; a "
+        "two months whose overlap was 0.132 for all queries, but 0.486 for judged queries; a "
         "topic with 2,462 queries in one month and 8 in another",
         "build all snapshots with the same definition",
         _find_construction_changes,
@@ -170,7 +170,8 @@ CHECKS = (
         "LB213",
         "topics match whole words",
         "warning",
-        'the topic "eau" in 52 % of the queries, a tenth of them inside words such as "bordeaux"',
+        'the topic "eau" matched 52 % of the queries, a tenth of them as part of words such as '
+        '"bordeaux"',
         'set `select.matching = "word"`',
         _find_topics_inside_words,
     ),
@@ -210,7 +211,7 @@ CHECKS = (
         "LB225",
         "texts exist in all languages of the collection",
         "error",
-        "a collection declared as bilingual without English texts",
+        "a collection that was declared bilingual but had no English texts",
         'set `translate.model = "embedded"`, or remove English: `collection.languages = ["fr"]`',
         _find_missing_english_texts,
     ),

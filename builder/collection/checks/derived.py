@@ -79,7 +79,8 @@ CHECKS = (
     ),
     Check(
         "LB120",
-        "change tables list the documents, queries and judgements of both snapshots",
+        "each change table lists the documents, queries and judgements of the two snapshots that "
+        "it compares",
         "error",
         "change statistics that were computed from data other than the published data",
         "rebuild the version from its definition",

@@ -128,7 +128,7 @@ CHECKS = (
         "LB004",
         "the manifest is unchanged",
         "error",
-        "published metadata with counts that differ from the files",
+        "published metadata with counts that do not match the files",
         REBUILD,
         _find_checksum_mismatches,
     ),

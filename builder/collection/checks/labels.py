@@ -91,7 +91,7 @@ CHECKS = (
     ),
     Check(
         "LB227",
-        "most relevant documents were clicked",
+        "the majority of relevant documents were clicked",
         "warning",
         "unclicked documents with a grade above 0, whose score is close to the prior mean",
         "raise the thresholds, for example `qrels.min_examinations = 5` or "

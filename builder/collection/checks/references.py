@@ -104,7 +104,7 @@ def _find_wrong_judgement_counts(context: ValidationContext) -> Iterator[Defect]
         )
         wrong = found.select("query_id").sort("query_id").collect()
         if wrong.height:
-            message = "judgement counts of queries differ from the qrels"
+            message = "the numbers of judgements recorded for queries differ from the qrels"
             examples = tuple(wrong["query_id"].head(3))
             yield f"snapshots/{name}/queries", message, wrong.height, examples
 
@@ -191,7 +191,7 @@ CHECKS = (
     ),
     Check(
         "LB115",
-        "judgement counts of queries match the qrels",
+        "the number of judgements recorded for each query matches the qrels",
         "error",
         "qrels that were changed without updating derived counts",
         "rebuild the version from its definition",
@@ -199,7 +199,7 @@ CHECKS = (
     ),
     Check(
         "LB116",
-        "each grade equals the click or manual grade that its source names",
+        "each grade equals the grade from its recorded source (click or manual)",
         "error",
         "grades that contradict the recorded evidence",
         "rebuild the version from its definition",

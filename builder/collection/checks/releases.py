@@ -166,7 +166,7 @@ CHECKS = (
         "LB202",
         "queries with the same text share an id",
         "warning",
-        "one text with two ids, so that 135 topics of a snapshot became 124 in the next",
+        "one text with two ids; as a result, the 135 topics of one snapshot became 124 in the next",
         "derive query ids from normalized (folded) texts",
         _find_duplicate_query_texts,
     ),
@@ -201,7 +201,7 @@ CHECKS = (
         "LB206",
         "all fields of the documents are imported",
         "warning",
-        "TREC documents with an author and a date next to the text",
+        "TREC documents with an author and a date in addition to the text",
         "put the content into <TEXT> or the JSON field text, or ignore the check if the content is "
         "not needed",
         _create_irregular_line_finder(_FIELD_MESSAGES),

@@ -146,7 +146,8 @@ CHECKS = (
     ),
     Check(
         "LB106",
-        "built snapshots have impression counts, topics and crawl times",
+        "snapshots that were built from logs (not imported) have impression counts, topics and "
+        "crawl times",
         "error",
         "grades without the click counts behind them",
         REBUILD,
