@@ -73,11 +73,11 @@ class DocumentImporter:
     Args:
         snapshot: Files of the snapshot.
         release: Release that contains the snapshot.
-        log: Log to which rejected records are added.
+        import_log: Log to which rejected records are added.
     """
 
-    def __init__(self, snapshot: SnapshotFiles, release: Release, log: ImportLog) -> None:
-        self._snapshot, self._release, self._log = snapshot, release, log
+    def __init__(self, snapshot: SnapshotFiles, release: Release, import_log: ImportLog) -> None:
+        self._snapshot, self._release, self._log = snapshot, release, import_log
         self._id_scope = release.id_scope(snapshot.name)
         self._urls: dict[str, str] = {}
         self._fetch_times: dict[str, int] = {}

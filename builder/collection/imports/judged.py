@@ -23,11 +23,11 @@ UNKNOWN_COUNTS = ("impressions", "users", "clicks")
 
 
 def read_all_queries(
-    snapshot: SnapshotFiles, root: Path, language: str, log: ImportLog
+    snapshot: SnapshotFiles, root: Path, language: str, import_log: ImportLog
 ) -> pl.DataFrame:
     """Read all query files of a snapshot in one language into one frame."""
     frames = [
-        read_queries(path, relative_path(path, root), split, log)
+        read_queries(path, relative_path(path, root), split, import_log)
         for path, file_language, split in snapshot.queries
         if file_language == language
     ]
@@ -39,14 +39,14 @@ def read_judged_query_ids(snapshot: SnapshotFiles, root: Path) -> pl.Series:
     return _read_all_qrels(snapshot, root, ImportLog())["query_id"].unique()
 
 
-def _read_all_qrels(snapshot: SnapshotFiles, root: Path, log: ImportLog) -> pl.DataFrame:
+def _read_all_qrels(snapshot: SnapshotFiles, root: Path, import_log: ImportLog) -> pl.DataFrame:
     """Read all qrels files of a snapshot into one frame."""
-    frames = [read_qrels(p, relative_path(p, root), log) for p in snapshot.qrels]
+    frames = [read_qrels(p, relative_path(p, root), import_log) for p in snapshot.qrels]
     return pl.concat([empty_qrels_frame(), *frames])
 
 
 def assign_query_keys(
-    queries: pl.DataFrame, id_scope: str, log: ImportLog
+    queries: pl.DataFrame, id_scope: str, import_log: ImportLog
 ) -> tuple[pl.DataFrame, KeyAssigner]:
     """Reject queries with a repeated id, and assign a key to each remaining query.
 
@@ -56,7 +56,7 @@ def assign_query_keys(
     Returns:
         Queries with columns `query_id`, `text`, `split` and `text_key`, and the key of each id.
     """
-    unique = reject_repeated_queries(queries, log)
+    unique = reject_repeated_queries(queries, import_log)
     with_keys = unique.with_columns(
         text_key=pl.Series(query_text_keys(unique["text"].to_list()), dtype=pl.String)
     )
@@ -70,32 +70,32 @@ def assign_query_keys(
 
 
 def match_translations(
-    queries: pl.DataFrame, source_queries: pl.DataFrame, log: ImportLog
+    queries: pl.DataFrame, source_queries: pl.DataFrame, import_log: ImportLog
 ) -> dict[str, str]:
     """Return the English text of each query id; reject repeated ids and ids without an original.
 
     Args:
         queries: English queries.
         source_queries: French queries.
-        log: Log to which rejects are added.
+        import_log: Log to which rejects are added.
     """
-    unique = reject_repeated_queries(queries, log)
+    unique = reject_repeated_queries(queries, import_log)
     orphans = unique.join(source_queries, on="query_id", how="anti")
-    reject_queries(orphans, "english_without_french", log)
+    reject_queries(orphans, "english_without_french", import_log)
     return dict(unique.select("query_id", "text").rows())
 
 
-def reject_repeated_queries(queries: pl.DataFrame, log: ImportLog) -> pl.DataFrame:
+def reject_repeated_queries(queries: pl.DataFrame, import_log: ImportLog) -> pl.DataFrame:
     """Return the first query of each id, and reject the others."""
     is_first = pl.col("query_id").is_first_distinct()
-    reject_queries(queries.filter(~is_first), "repeated_query_id", log)
+    reject_queries(queries.filter(~is_first), "repeated_query_id", import_log)
     return queries.filter(is_first)
 
 
-def reject_queries(queries: pl.DataFrame, reason: str, log: ImportLog) -> None:
+def reject_queries(queries: pl.DataFrame, reason: str, import_log: ImportLog) -> None:
     """Log queries as rejected for a reason."""
     for query_id, file, line in queries.select("query_id", "file", "line").iter_rows():
-        log.add_reject(reason, file, line, query_id)
+        import_log.add_reject(reason, file, line, query_id)
 
 
 def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]:
@@ -109,7 +109,10 @@ def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]
 
 
 def read_unique_qrels(
-    snapshot: SnapshotFiles, root: Path, log: ImportLog, normalize_doc_id: Callable[[str], str]
+    snapshot: SnapshotFiles,
+    root: Path,
+    import_log: ImportLog,
+    normalize_doc_id: Callable[[str], str],
 ) -> pl.DataFrame:
     """Read the qrels of a snapshot, with one judgement per query-document pair.
 
@@ -119,13 +122,13 @@ def read_unique_qrels(
     Args:
         snapshot: Files of the snapshot.
         root: Folder of the release.
-        log: Log to which rejected judgements are added.
+        import_log: Log to which rejected judgements are added.
         normalize_doc_id: Function that converts a document id to the form in which it is stored.
 
     Returns:
         Columns `query_id`, `doc_id`, `grade`.
     """
-    rows = _read_all_qrels(snapshot, root, log)
+    rows = _read_all_qrels(snapshot, root, import_log)
     rows = rows.with_columns(doc_id=_map_distinct_values(rows["doc_id"], normalize_doc_id))
     pair = ["query_id", "doc_id"]
     numbered = rows.with_columns(
@@ -137,9 +140,9 @@ def read_unique_qrels(
         numbered.filter(pl.col("later") > 0).select(columns).rows()
     ):
         if grade == last:
-            log.add_reject("repeated_judgement", file, line, " ".join(ids))
+            import_log.add_reject("repeated_judgement", file, line, " ".join(ids))
         else:
-            log.add_reject("contradicting_judgement", file, line, f"{' '.join(ids)} {grade}")
+            import_log.add_reject("contradicting_judgement", file, line, f"{' '.join(ids)} {grade}")
     unique = numbered.filter(later=0)
     return unique.select("grade", "query_id", "doc_id")
 

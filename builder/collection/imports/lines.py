@@ -43,7 +43,7 @@ QUERY_COLUMNS = {
 }
 
 
-def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFrame:
+def read_queries(path: Path, name: str, split: str, import_log: ImportLog) -> pl.DataFrame:
     """Read a query file with lines `id<TAB>text`, and log rejected and irregular lines.
 
     Quotes around a text are removed, except in exports of this package, which add none.
@@ -52,33 +52,33 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
         path: The query file.
         name: Name of the file in rejects and irregularities.
         split: Split of all queries in the file.
-        log: Log to which rejects and irregularities are added.
+        import_log: Log to which rejects and irregularities are added.
 
     Returns:
         Frame with columns `query_id`, `text` (cleaned), `split`, `file`, `line`.
     """
     rows = []
-    for number, line in _read_numbered_lines(path, name, log):
+    for number, line in _read_numbered_lines(path, name, import_log):
         query_id, tab, text = line.partition("\t")
         if number == 1 and HEADER_LINE.fullmatch(line):
-            log.add_reject("header_line", name, number)
+            import_log.add_reject("header_line", name, number)
         elif not (tab and query_id.strip()):
-            log.add_reject("no_tab", name, number)
+            import_log.add_reject("no_tab", name, number)
         elif "\t" in text.strip():
-            log.add_reject("extra_columns", name, number)
+            import_log.add_reject("extra_columns", name, number)
         else:
             rows.append((query_id.strip(), text, split, name, number))
     queries = pl.DataFrame(rows, schema=QUERY_COLUMNS, orient="row")
-    _log_control_characters(queries, ("query_id",), log)
+    _log_control_characters(queries, ("query_id",), import_log)
     for fault in REPORTED_TEXT_FAULTS:
         faulty = queries.filter(FAULTS[fault])
         if faulty.height:
             line, text = faulty.select("line", "text").row(0)
-            log.add_irregularity(fault, name, line, text, faulty.height)
+            import_log.add_irregularity(fault, name, line, text, faulty.height)
     unquoted = pl.col("text") if is_exported(path) else _remove_quotes(pl.col("text"))
     cleaned = queries.with_columns(text=_normalize_spaces(unquoted))
     for line in cleaned.filter(text="")["line"]:
-        log.add_reject("empty_query", name, line)
+        import_log.add_reject("empty_query", name, line)
     return cleaned.filter(pl.col("text") != "")
 
 
@@ -94,17 +94,17 @@ def _normalize_spaces(text: pl.Expr) -> pl.Expr:
     return text.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
 
 
-def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:
+def read_qrels(path: Path, name: str, import_log: ImportLog) -> pl.DataFrame:
     """Read a qrels file with lines `query 0 document grade`, and log rejected lines.
 
     Returns:
         Frame with columns `query_id`, `doc_id`, `grade`, `file`, `line`.
     """
     rows = []
-    for number, line in _read_numbered_lines(path, name, log):
+    for number, line in _read_numbered_lines(path, name, import_log):
         columns = line.split()
         if len(columns) != 4:
-            log.add_reject("not_four_columns", name, number)
+            import_log.add_reject("not_four_columns", name, number)
             continue
         query_id, _, doc_id, written = columns
         grade = _GRADE.fullmatch(written)
@@ -112,7 +112,7 @@ def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:
             rows.append((query_id, doc_id, int(grade[1]), name, number))
         else:
             is_header = number == 1 and written.isalpha()
-            log.add_reject("header_line" if is_header else "grade_unknown", name, number)
+            import_log.add_reject("header_line" if is_header else "grade_unknown", name, number)
     schema = {
         "query_id": pl.String,
         "doc_id": pl.String,
@@ -121,47 +121,53 @@ def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:
         "line": pl.UInt64,
     }
     qrels = pl.DataFrame(rows, schema=schema, orient="row")
-    _log_control_characters(qrels, ("query_id", "doc_id"), log)
+    _log_control_characters(qrels, ("query_id", "doc_id"), import_log)
     return qrels
 
 
-def _log_control_characters(rows: pl.DataFrame, id_columns: Sequence[str], log: ImportLog) -> None:
+def _log_control_characters(
+    rows: pl.DataFrame, id_columns: Sequence[str], import_log: ImportLog
+) -> None:
     """Log the rows of a file that have a control character in one of the given id columns."""
     faulty = rows.filter(pl.any_horizontal(pl.col(id_columns).str.contains(CONTROL_CHARACTER)))
     if faulty.height:
         name, line, *found = faulty.select("file", "line", *id_columns).row(0)
-        log.add_irregularity("control_character_in_id", name, line, " ".join(found), faulty.height)
+        import_log.add_irregularity(
+            "control_character_in_id", name, line, " ".join(found), faulty.height
+        )
 
 
-def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, str]]:
+def read_url_list(path: Path, name: str, import_log: ImportLog) -> Iterator[tuple[str, str]]:
     """Yield (document id, URL) pairs from a file with lines `document<TAB>url`.
 
     Only the first URL of a document is used; lines with further URLs are rejected.
     """
     urls: dict[str, str] = {}
-    for number, line in _read_numbered_lines(path, name, log):
+    for number, line in _read_numbered_lines(path, name, import_log):
         doc_id, _, url = (part.strip() for part in line.partition("\t"))
         if not (doc_id and url):
-            log.add_reject("no_address", name, number)
+            import_log.add_reject("no_address", name, number)
         elif doc_id in urls:
             reason = "repeated_address" if urls[doc_id] == url else "contradicting_address"
-            log.add_reject(reason, name, number, doc_id)
+            import_log.add_reject(reason, name, number, doc_id)
         else:
             urls[doc_id] = url
             yield doc_id, url
 
 
-def _read_numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int, str]]:
+def _read_numbered_lines(path: Path, name: str, import_log: ImportLog) -> Iterator[tuple[int, str]]:
     """Yield (line number, text) of each valid line of a file; add the other lines to the log."""
     line_end_counts = [0, 0]
     for chunk in read_line_chunks(Source(path, name), MAX_LINE_BYTES):
         lines = [] if chunk.data is None else bytes(chunk.data).split(b"\n")
         for number, raw in enumerate(lines, chunk.first_line_number):
-            log.records_read += 1
+            import_log.records_read += 1
             if not chunk.is_unterminated:
                 line_end_counts[raw.endswith(b"\r")] += 1
             if raw.endswith(b"\r"):
-                log.add_irregularity("crlf", name, number, raw.decode("utf-8", "replace").strip())
+                import_log.add_irregularity(
+                    "crlf", name, number, raw.decode("utf-8", "replace").strip()
+                )
             is_too_long = len(raw) > MAX_LINE_BYTES or (
                 chunk.starts_mid_line and number == chunk.first_line_number
             )
@@ -169,12 +175,12 @@ def _read_numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tupl
             if reason is None:
                 yield number, line
             else:
-                log.add_reject(reason, name, number)
+                import_log.add_reject(reason, name, number)
         if chunk.fault is not None:
-            log.records_read += 1
-            log.add_reject(chunk.fault, name, chunk.first_line_number + len(lines))
+            import_log.records_read += 1
+            import_log.add_reject(chunk.fault, name, chunk.first_line_number + len(lines))
     if all(line_end_counts):
-        log.add_irregularity(
+        import_log.add_irregularity(
             "mixed_line_ends",
             name,
             1,

@@ -31,45 +31,47 @@ SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
 
 
 def read_documents(
-    path: Path, name: str, log: ImportLog, *, is_markup_escaped: bool
+    path: Path, name: str, import_log: ImportLog, *, is_markup_escaped: bool
 ) -> Iterator[ReleaseDocument]:
     """Yield the documents in a file of a release.
 
     Args:
         path: The document file.
         name: Name of the file in the log.
-        log: Log to which rejected documents are added.
+        import_log: Log to which rejected documents are added.
         is_markup_escaped: Whether markup in texts is escaped, as in exports of this package.
     """
-    chunks = _read_chunks(path, name, log)
+    chunks = _read_chunks(path, name, import_log)
     head = next(chunks, b"")
     start = head.removeprefix(BOM).lstrip()[:1]
     stream = chain((head.removeprefix(BOM),), chunks)
     if start in (b"[", b"{"):
-        yield from _parse_json_documents(stream, name, log)
+        yield from _parse_json_documents(stream, name, import_log)
     else:
-        yield from parse_trec_documents(stream, name, log, is_markup_escaped=is_markup_escaped)
+        yield from parse_trec_documents(
+            stream, name, import_log, is_markup_escaped=is_markup_escaped
+        )
 
 
-def _read_chunks(path: Path, name: str, log: ImportLog) -> Iterator[bytes]:
+def _read_chunks(path: Path, name: str, import_log: ImportLog) -> Iterator[bytes]:
     for chunk, fault in read_byte_chunks(Source(path, name)):
         yield chunk
         if fault is not None:
-            log.records_read += 1
-            log.add_reject(fault, name, 1)
+            import_log.records_read += 1
+            import_log.add_reject(fault, name, 1)
 
 
 def _parse_json_documents(
-    chunks: Iterator[bytes], name: str, log: ImportLog
+    chunks: Iterator[bytes], name: str, import_log: ImportLog
 ) -> Iterator[ReleaseDocument]:
     for number, record in enumerate(_iter_json_values(chunks), 1):
-        log.records_read += 1
+        import_log.records_read += 1
         document = "not_json" if record is None else _parse_json_document(record, number)
         if isinstance(document, str):
-            log.add_reject(document, name, number)
+            import_log.add_reject(document, name, number)
             continue
         if unread := _find_unread_text(record):
-            log.add_irregularity("unread_fields", name, number, unread)
+            import_log.add_irregularity("unread_fields", name, number, unread)
         yield document
 
 

@@ -40,14 +40,14 @@ class SnapshotQueries:
         keys: Unique key of each query id.
         text_keys: Text key of each query id; see `map_ids_to_text_keys`.
         translations: English text of each query id.
-        log: Rejects and irregularities of the query files.
+        import_log: Rejects and irregularities of the query files.
     """
 
     table: pl.DataFrame
     keys: KeyAssigner
     text_keys: dict[str, str]
     translations: dict[str, str]
-    log: ImportLog
+    import_log: ImportLog
 
 
 def read_snapshot_queries(
@@ -66,21 +66,21 @@ def read_snapshot_queries(
             `read_shared_queries`. If the snapshot has no query files in a language, it gets the
             shared queries whose ids occur in its qrels or its French queries.
     """
-    log, id_scope = ImportLog(), release.id_scope(snapshot.name)
+    import_log, id_scope = ImportLog(), release.id_scope(snapshot.name)
     source, translations = release.source_language, {}
     ids = pl.Series(dtype=pl.String)
     if snapshot.query_texts:
         ids = read_judged_query_ids(snapshot, release.root)
-    queries = _read_queries(release, snapshot, source, shared_queries, ids, log)
+    queries = _read_queries(release, snapshot, source, shared_queries, ids, import_log)
     if source == FRENCH:
         ids = pl.concat([ids, queries["query_id"]])
-        english = _read_queries(release, snapshot, ENGLISH, shared_queries, ids, log)
-        translations = match_translations(english, queries, log)
+        english = _read_queries(release, snapshot, ENGLISH, shared_queries, ids, import_log)
+        translations = match_translations(english, queries, import_log)
     elif queries.is_empty():
-        queries = _read_queries(release, snapshot, FRENCH, shared_queries, ids, log)
-    table, keys = assign_query_keys(queries, id_scope, log)
+        queries = _read_queries(release, snapshot, FRENCH, shared_queries, ids, import_log)
+    table, keys = assign_query_keys(queries, id_scope, import_log)
     text_keys = map_ids_to_text_keys(queries, id_scope)
-    return SnapshotQueries(table, keys, text_keys, translations, log)
+    return SnapshotQueries(table, keys, text_keys, translations, import_log)
 
 
 def _read_queries(
@@ -89,13 +89,13 @@ def _read_queries(
     language: str,
     shared_queries: Mapping[str, pl.DataFrame],
     shared_ids: pl.Series,
-    log: ImportLog,
+    import_log: ImportLog,
 ) -> pl.DataFrame:
     """Read the query files of a snapshot in a language; without such files, use shared queries."""
     if any(own == language for _, own, _ in snapshot.queries):
-        return read_all_queries(snapshot, release.root, language, log)
+        return read_all_queries(snapshot, release.root, language, import_log)
     listed = shared_queries[language].filter(pl.col("query_id").is_in(shared_ids.implode()))
-    log.records_read += listed.height
+    import_log.records_read += listed.height
     return listed
 
 
@@ -153,9 +153,9 @@ def write_snapshot(
     Returns:
         Ledger of the records read, and row counts of `queries`, `qrels` and `documents`.
     """
-    documents = DocumentImporter(snapshot, release, queries.log)
+    documents = DocumentImporter(snapshot, release, queries.import_log)
     qrels = build_qrels_table(
-        read_unique_qrels(snapshot, release.root, queries.log, release.to_qrels_doc_id)
+        read_unique_qrels(snapshot, release.root, queries.import_log, release.to_qrels_doc_id)
     )
     id_scope = release.id_scope(snapshot.name, is_stable=stable_query_keys is not None)
     for query_id in qrels["query_id"].unique().sort():
@@ -177,4 +177,4 @@ def write_snapshot(
     )
     write_frame(ids, folder / "release_ids.parquet", ReleaseIds)
     rows = {"queries": query_table.height, "qrels": qrels.height, "documents": document_rows}
-    return queries.log.write_tables(folder), rows
+    return queries.import_log.write_tables(folder), rows

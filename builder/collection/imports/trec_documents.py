@@ -29,14 +29,14 @@ _BETWEEN_TEXTS = re.compile(rb"</TEXT>\s*<TEXT>")
 
 
 def parse_trec_documents(
-    chunks: Iterable[bytes], name: str, log: ImportLog, *, is_markup_escaped: bool
+    chunks: Iterable[bytes], name: str, import_log: ImportLog, *, is_markup_escaped: bool
 ) -> Iterator[ReleaseDocument]:
     """Yield the documents in a TREC file.
 
     Args:
         chunks: Bytes of the file.
         name: Name of the file in the log.
-        log: Log to which rejected documents and unread fields are added.
+        import_log: Log to which rejected documents and unread fields are added.
         is_markup_escaped: Whether markup in texts is escaped, as in exports of this package.
     """
     number, has_content = 0, False
@@ -45,17 +45,17 @@ def parse_trec_documents(
         if not _ANY_DOC_TAG.search(record):
             continue
         number += 1
-        log.records_read += 1
+        import_log.records_read += 1
         document = _parse_trec_document(
-            record, number, name, log, is_markup_escaped=is_markup_escaped
+            record, number, name, import_log, is_markup_escaped=is_markup_escaped
         )
         if isinstance(document, str):
-            log.add_reject(document, name, number)
+            import_log.add_reject(document, name, number)
         else:
             yield document
     if has_content and not number:
-        log.records_read += 1
-        log.add_reject("unknown_document_format", name, 1)
+        import_log.records_read += 1
+        import_log.add_reject("unknown_document_format", name, 1)
 
 
 def _split_at_documents(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -86,7 +86,7 @@ def _is_end_of_document(preceding_bytes: bytes) -> bool:
 
 
 def _parse_trec_document(
-    record: bytes, number: int, name: str, log: ImportLog, *, is_markup_escaped: bool
+    record: bytes, number: int, name: str, import_log: ImportLog, *, is_markup_escaped: bool
 ) -> ReleaseDocument | str:
     """Parse a TREC `<DOC>` element; return the reject reason as a string if it is invalid."""
     if len(record) > MAX_DOCUMENT_BYTES:
@@ -109,7 +109,7 @@ def _parse_trec_document(
     except UnicodeDecodeError:
         return "not_utf8"
     if unread:
-        log.add_irregularity("unread_fields", name, number, unread)
+        import_log.add_irregularity("unread_fields", name, number, unread)
     title, text = map(unescape_markup, texts) if is_markup_escaped else texts
     titled = (title, text) if text.strip() else ("", title)
     doc_id, url = (
