@@ -31,7 +31,7 @@ class Coverage(TableSchema):
     @dy.rule()
     def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805
         """in_collection <= in_crawl <= shown, for documents and for impressions."""
-        return _ordered_counts_expr()
+        return _counts_are_ordered_expr()
 
 
 class HostCoverage(TableSchema):
@@ -52,10 +52,10 @@ class HostCoverage(TableSchema):
     @dy.rule()
     def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805
         """in_collection <= in_crawl <= shown, for documents and for impressions."""
-        return _ordered_counts_expr()
+        return _counts_are_ordered_expr()
 
 
-def _ordered_counts_expr() -> pl.Expr:
+def _counts_are_ordered_expr() -> pl.Expr:
     """Return an expression that tests whether in_collection <= in_crawl <= shown.
 
     The order is tested for the counts of documents and for the counts of impressions.

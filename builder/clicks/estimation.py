@@ -116,7 +116,7 @@ def estimate_relevance(
     with limits.connect_to_duckdb(share) as connection:
         selection.create_views(connection)
         used = create_pair_counts(connection, params, int(limits.memory * share))
-        ledger = _write_rejects(selection.count_impressions(connection), used, params, out)
+        ledger = _write_rejects(*selection.count_impressions(connection), used, params, out)
         progress.advance(used.total)
         if params.model == "sdbn":
             create_sdbn_estimates(connection, choose_priors(connection, params))
@@ -129,13 +129,21 @@ def estimate_relevance(
 
 
 def _write_rejects(
-    total_and_excluded: tuple[int, int],
+    total: int,
+    excluded: int,
     counted: ImpressionCounts,
     params: ClickParameters,
     out: Path,
 ) -> RowLedger:
-    """Write the table `rejects`, and return the ledger with the row counts of the stage."""
-    total, excluded = total_and_excluded
+    """Write the table `rejects`, and return the ledger with the row counts of the stage.
+
+    Args:
+        total: Number of all impressions.
+        excluded: Number of impressions of excluded users.
+        counted: Numbers of the impressions that are counted.
+        params: Section `[clicks]` of the definition.
+        out: Folder of the table.
+    """
     skipped = counted.without_click if params.no_click == "skip" else 0
     ledger = RowLedger("impressions", rows_in=total, rows_out=counted.total - skipped)
     with RejectWriter(out, "clicks", ledger) as rejects:

@@ -114,13 +114,13 @@ ORDER BY query
 """
 
 
-def _snapshot_with_fitted_cuts(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
+def _snapshot_with_fitted_thresholds(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
     """Return a tuple with the first snapshot if `snapshot` reuses its cuts, else an empty one."""
     first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and snapshot != first else ()
 
 
-FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableReference(_snapshot_with_fitted_cuts)]
+FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableReference(_snapshot_with_fitted_thresholds)]
 
 
 @stage("grades", version="2", writes=(GradedPairs, GradedQueries, GradeCuts, GradeSensitivity))

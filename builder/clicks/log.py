@@ -112,7 +112,7 @@ def open_log(
     rows = row_count_if_no_conversion_needed(log) if log_params == STANDALONE else None
     if rows is not None:
         _create_records_view(connection, log)
-    if rows is not None and not _has_unclean_queries(connection):
+    if rows is not None and not _has_queries_to_normalize(connection):
         summary.records = rows
     else:
         decoded = limits.scratch / "decoded.parquet"
@@ -172,7 +172,7 @@ def add_rejects_to_summary(
         summary.notes.extend(note_rejected_clicks(summary.rejected, summary.records, clicked))
 
 
-def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:
+def _has_queries_to_normalize(connection: duckdb.DuckDBPyConnection) -> bool:
     """Return whether any query of the view `records` is too long or not normalized."""
     values = {"clean": CLEAN_LINE, "max_chars": STANDALONE.max_query_chars}
     ((found,),) = connection.execute(HAS_UNCLEAN_QUERIES, values).fetchall()

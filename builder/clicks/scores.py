@@ -91,7 +91,10 @@ def _create_score(log_likelihood: float, marginal: Floats, conditional: Floats) 
 
 
 def _perplexity_by_rank(log_probabilities: Floats, pages: ResultPages, *, pyclick: bool) -> Floats:
-    """Return the perplexity at each rank; if `pyclick`, at ranks 1 to 10 over all pages."""
+    """Return the perplexity at each rank.
+
+    As in PyClick if `pyclick`: at ranks 1 to 10, averaged over all pages, shorter ones included.
+    """
     weights = pages.weight[pages.page_index].astype(np.float64)
     ranks = PYCLICK_RANKS if pyclick else int(pages.lengths.max())
     inside = pages.rank <= ranks

@@ -93,7 +93,7 @@ def document_presence_statistics(
     """Return statistics of all snapshots: overlap, survival, core and returning documents.
 
     The core consists of the documents that are in every snapshot. Returning documents left the
-    collection and are in a later snapshot again.
+    collection and reappear in a later snapshot.
 
     Args:
         presence_patterns: Number of documents per presence pattern; see `count_presence_patterns`.

@@ -226,7 +226,7 @@ def _format_csv_value(value: Any) -> Any:
 def render_copyable_code(
     source: CollectionSource, caption: str, rows: Sequence[Row], statement: Statement | None
 ) -> Markup:
-    """Render copyable Polars code, DuckDB SQL and CSV for rows that no table displays.
+    """Render copyable Polars code, DuckDB SQL and CSV for rows that are not shown in a table.
 
     The code fetches the rows; the CSV contains them.
     """

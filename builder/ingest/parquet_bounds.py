@@ -57,7 +57,7 @@ def read_bounded_batches(
     for batch in file.iter_batches(rows_decoded_at_once, columns=columns, use_threads=False):
         part = (
             batch
-            if _has_plain_columns(batch.schema, names)
+            if _needs_no_conversion(batch.schema, names)
             else _to_plain_batch(batch, columns, decoders)
         )
         total_bytes, part_bytes, count = (
@@ -76,7 +76,7 @@ def read_bounded_batches(
 
 
 @lru_cache(maxsize=8)
-def _has_plain_columns(schema: pa.Schema, columns: tuple[str, ...] | None) -> bool:
+def _needs_no_conversion(schema: pa.Schema, columns: tuple[str, ...] | None) -> bool:
     """Whether a batch has exactly these columns, and no dictionary, string view or binary type."""
     return (
         columns in (None, tuple(schema.names))

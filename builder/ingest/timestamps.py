@@ -40,10 +40,10 @@ def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
     Raises:
         RejectError: the value is not a time.
     """
-    return math.floor(parse_fractional_time(value, params))
+    return math.floor(parse_time_with_fraction(value, params))
 
 
-def parse_fractional_time(
+def parse_time_with_fraction(
     value: object, params: TimeParameters = UTC_SECONDS, *, accepts_date_numbers: bool = True
 ) -> float:
     """Convert a time value to Unix seconds with fractions.

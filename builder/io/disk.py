@@ -60,7 +60,7 @@ def reraise_as_user_errors(operation: str, folder: Path, *other_folders: Path) -
         raise
     except Exception as error:
         is_full = _classify_disk_error(error)
-        if is_full is None and _raising_libraries(error):
+        if is_full is None and _libraries_in_traceback(error):
             is_full = (
                 shutil.disk_usage(_nearest_existing_folder(folder)).free < MIN_FREE_BYTES or None
             )
@@ -94,7 +94,7 @@ def check_output_is_not_input(out: Path, *inputs: Path) -> None:
 
 def to_user_error(error: BaseException) -> LongEvalError | None:
     """Convert a library or file system error to a user error; return None for other errors."""
-    return convert_path_error(error) or convert_table_error(error)
+    return convert_path_error(error) or convert_engine_error(error)
 
 
 def convert_path_error(error: BaseException) -> LongEvalError | None:
@@ -107,13 +107,13 @@ def convert_path_error(error: BaseException) -> LongEvalError | None:
     return DiskError(f"{path}: {os.strerror(error.errno)}")
 
 
-def convert_table_error(error: BaseException) -> LongEvalError | None:
+def convert_engine_error(error: BaseException) -> LongEvalError | None:
     """Convert an error raised by Polars, DuckDB or Arrow to a user error, or return None.
 
     This is a fallback, since most readers of tables name the file in their own errors. Arrow
     reports data that cannot be decompressed as an OSError without errno.
     """
-    engines = _raising_libraries(error)
+    engines = _libraries_in_traceback(error)
     if not engines or isinstance(error, MemoryError):
         return None
     message = str(error).strip().partition("\n")[0]
@@ -123,7 +123,7 @@ def convert_table_error(error: BaseException) -> LongEvalError | None:
     )
 
 
-def _raising_libraries(error: BaseException) -> set[str]:
+def _libraries_in_traceback(error: BaseException) -> set[str]:
     """Return the set of table libraries that may have raised an error; empty if none."""
     if isinstance(error, OSError) and error.errno is None:
         return {"pyarrow"}

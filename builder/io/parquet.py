@@ -87,7 +87,7 @@ def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
         return pl.read_parquet(path, columns=names, glob=False, hive_partitioning=False)
 
 
-def read_with_row_limit(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def read_unless_too_many_rows(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """Read an untrusted Parquet file into a data frame, unless its footer declares too many rows.
 
     Raises:
@@ -120,7 +120,7 @@ def read_columns(
         FormatError: the file is not Parquet, a column is missing, or a value cannot be cast.
     """
     with _reraise_as_user_errors(path, f"{description} with {', '.join(dtypes)}"):
-        frame = read_with_row_limit(path, list(dtypes))
+        frame = read_unless_too_many_rows(path, list(dtypes))
         return frame.select(pl.col(name).cast(kind) for name, kind in dtypes.items())
 
 

@@ -118,7 +118,7 @@ def _read_judgements(source: Source) -> pl.DataFrame:
 def _read_parquet(source: Source) -> pl.DataFrame:
     """Read and validate a Parquet table of judgements."""
     try:
-        frame = parquet.read_with_row_limit(source.path).select(COLUMNS)
+        frame = parquet.read_unless_too_many_rows(source.path).select(COLUMNS)
         _require_integer_grades(source, frame["grade"])
         judgements = frame.cast(Judgements.dtypes())  # type: ignore[arg-type]
         return Judgements.validate(judgements, cast=True).select(COLUMNS)

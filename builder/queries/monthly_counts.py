@@ -33,7 +33,7 @@ def read_monthly_counts(path: Path) -> pl.DataFrame:
     """
     suffix = Path(path.name.removesuffix(".gz").removesuffix(".zst")).suffix
     if suffix == ".parquet":
-        frame = parquet.read_with_row_limit(path).with_row_index("line", 1)
+        frame = parquet.read_unless_too_many_rows(path).with_row_index("line", 1)
     elif suffix in SEPARATORS:
         frame = _read_delimited_file(path, SEPARATORS[suffix])
     else:

@@ -85,9 +85,9 @@ def selection_rules(
     )
 
 
-def is_url_like_expr(typed: pl.Expr) -> pl.Expr:
+def is_url_like_expr(query: pl.Expr) -> pl.Expr:
     """Return an expression that is true for URLs, and for hosts with common top-level domains."""
-    return typed.str.contains(ADDRESS) | typed.str.contains(HOST)
+    return query.str.contains(ADDRESS) | query.str.contains(HOST)
 
 
 def first_matching_rule_expr(rules: Sequence[QueryRule]) -> pl.Expr:

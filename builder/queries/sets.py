@@ -92,9 +92,10 @@ def _add_signature_and_initial_set(
 def _earlier_sets(
     earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame, has_french: bool
 ) -> pl.DataFrame:
-    """Return the sets of all earlier variants: `query`, `initial_set`, `earlier_set`.
+    """Return the variant sets to which the queries of earlier snapshots belonged.
 
-    Snapshots are in chronological order. In a snapshot, variants that are still in their initial
+    The columns are `query`, `initial_set` (first assignment) and `earlier_set` (after merging).
+    Snapshots are in chronological order. In a snapshot, queries that are still in their initial
     set come first.
     """
     schema = {"query": pl.UInt64, "initial_set": pl.String, "earlier_set": pl.String}

@@ -78,9 +78,7 @@ class UnmatchedEntries:
         return normalized_text_expr(folded, self._matching)
 
 
-def track_stop_list_entries(
-    stop_list: pl.DataFrame, params: SelectionParameters
-) -> UnmatchedEntries:
+def stop_list_tracker(stop_list: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
     """Start tracking which entries of stop lists match no query; none is matched yet.
 
     Args:
@@ -95,7 +93,7 @@ def track_stop_list_entries(
     )
 
 
-def track_topic_names(topics: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
+def topic_name_tracker(topics: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
     """Start tracking which topics and suspicious aliases match no query; none is matched yet.
 
     An alias is suspicious if it looks like several aliases or contains wildcards.

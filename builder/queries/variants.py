@@ -123,8 +123,9 @@ def merge_variant_counts(
     Args:
         candidates: Table with the schema `Candidates`.
         sets: Table with the schema `Variants`.
-        set_users: Number of distinct users of sets with several members: `query`, `set_users`.
-            If a set is missing (no user ids in the log), the users of its members are summed.
+        set_users: Number of distinct users of each set with several members, with the columns
+            `query` and `set_users`. The users of the members are summed for sets that are missing,
+            because the log has no user ids.
     """
     members = candidates.drop("variant_set").join(
         sets.select("query", "representative", "variant_set"), on="query"

@@ -51,7 +51,7 @@ def step_identity(
             input_key: table_hash(
                 store, producer_by_table[table.table_name].name, input_key, table.table_name
             )
-            for input_key in table.keys(workflow, key)
+            for input_key in table.resolve_keys(workflow, key)
         }
     return {
         "stage": stage.name,

@@ -67,7 +67,7 @@ class Pipeline:
         steps = [
             Step(self.producer_by_table[read.table_name], key)
             for read in step.stage.signature.tables
-            for key in read.keys(workflow, step.key)
+            for key in read.resolve_keys(workflow, step.key)
         ]
         return list(dict.fromkeys(steps))
 

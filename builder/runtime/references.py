@@ -128,7 +128,7 @@ class TableInput:
         """Name of the table, as given by its schema."""
         return self.schema.table_name()
 
-    def keys(self, workflow: Workflow, key: str) -> tuple[str, ...]:
+    def resolve_keys(self, workflow: Workflow, key: str) -> tuple[str, ...]:
         """Return the keys of the steps from which to read the table, in order."""
         keys = self.step_keys(workflow, key)
         if isinstance(keys, str):

@@ -146,7 +146,7 @@ def _translate_table(
     column: str,
     kind: TextKind,
 ) -> list[Translation]:
-    rows = parquet.read_with_row_limit(file)
+    rows = parquet.read_unless_too_many_rows(file)
     if isinstance(rows.schema.get(column), pl.Categorical | pl.Enum):
         rows = rows.with_columns(pl.col(column).cast(pl.String))
     if rows.schema.get(column) != pl.String:

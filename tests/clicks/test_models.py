@@ -8,7 +8,7 @@ import pytest
 
 from builder.clicks.models import MIN_PROBABILITY, ResultPages, TrainingOptions, get_fit_function
 from builder.clicks.models.browsing import BrowsingClickProbabilities
-from builder.clicks.models.cascade import CascadeChain
+from builder.clicks.models.cascade import CascadeExaminationChain
 from builder.clicks.models.ccm import (
     ContinuationProbabilities,
     create_examination_chain,
@@ -297,7 +297,7 @@ def test_cascade_counts_to_the_first_click() -> None:
 def test_cascade_by_the_convention_of_pyclick_has_the_smallest_probability_below_a_click() -> None:
     """PyClick's task centric evaluation: marginal above and at the first click, 1e-6 below it."""
     pages = encoded([([0, 1, 2], [2]), ([1, 0], [])])
-    chain = CascadeChain(np.array([0.5, 0.25, 0.5])[pages.pair], np.zeros(5))
+    chain = CascadeExaminationChain(np.array([0.5, 0.25, 0.5])[pages.pair], np.zeros(5))
     # marginal: 1/2, 1/2 1/4, ..; the second page has no click: 3/4, 1 - 3/4 1/2
     expected = [0.5, 0.125, MIN_PROBABILITY, 0.75, 0.625]
     assert chain.pyclick_conditional_probabilities(pages).tolist() == expected

@@ -113,7 +113,7 @@ def test_users_that_are_sessions_or_addresses(users: list[int], found: bool | No
 
 
 def test_how_users_are_identified_is_unknown() -> None:
-    few = Outcome(None, "fewer than 20 queries with users are in both snapshots")
+    few = Outcome(None, "fewer than 20 queries with a user count are in both snapshots")
     queries = [query(f"q {n}", "t") for n in range(20)]
     assert check_user_identification(asking(queries, queries[1:])) == few
     assert (

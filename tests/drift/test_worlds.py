@@ -183,7 +183,7 @@ def test_a_news_event_does_not_change_the_topics(direction: str) -> None:
     assert outcome == Outcome(
         None,
         "8 of 9 queries of the topic 'grippe' that were frequent enough to be in both snapshots "
-        f"were {direction}: either interest, or topics or their aliases, changed",
+        f"were {direction}: either user interest or the list of topics (labels or aliases) changed",
         {"topics": [change]},
     )
 

@@ -7,7 +7,7 @@ import pytest
 
 from builder.ingest.rejects import RejectError
 from builder.ingest.time_columns import to_unix_seconds
-from builder.ingest.timestamps import parse_fractional_time, parse_time
+from builder.ingest.timestamps import parse_time, parse_time_with_fraction
 from builder.parameters import TimeParameters
 
 
@@ -27,7 +27,7 @@ def test_numbers_of_eight_digits_are_dates(kind: pa.DataType) -> None:
     assert [parse_time(value) for value in given.to_pylist()] == [19_900_100, *days, 20_991_232]
     paris = TimeParameters(time_zone="Europe/Paris")
     assert parse_time(20_220_603, paris) == days[1] - 2 * 3600
-    assert parse_fractional_time(20_220_603, accepts_date_numbers=False) == 20_220_603
+    assert parse_time_with_fraction(20_220_603, accepts_date_numbers=False) == 20_220_603
 
 
 @pytest.mark.parametrize("value", [20_221_399, "20220231", 20_220_000.0])

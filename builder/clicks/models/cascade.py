@@ -17,7 +17,7 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions
 
 
 @dataclass(frozen=True)
-class CascadeChain(ExaminationChain):
+class CascadeExaminationChain(ExaminationChain):
     """Examination chain of the cascade model, which ends at the first click."""
 
     def pyclick_conditional_probabilities(self, pages: ResultPages) -> Floats:
@@ -29,18 +29,18 @@ class CascadeChain(ExaminationChain):
         )
 
 
-def fit_cascade(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
+def fit_cascade(pages: ResultPages, options: TrainingOptions) -> TrainedModel:
     """Fit the cascade model: estimate attractiveness per pair; satisfaction is 1."""
     page = pages.page_index
     examined = pages.rank <= pages.first_click_rank[page]
-    if training.params.no_click == "skip":
+    if options.params.no_click == "skip":
         examined &= (pages.deepest_click_rank > 0)[page]
     weights = pages.weight[page]
     clicks = sum_by_group(pages.pair, weights, examined & pages.clicked, pages.pairs)
     examinations = sum_by_group(pages.pair, weights, examined, pages.pairs)
-    a = training.estimate_by_pair(clicks, examinations)
+    a = options.estimate_by_pair(clicks, examinations)
     return TrainedModel(
-        lambda p: CascadeChain(a[p.pair], np.zeros(len(p.pair))),
+        lambda p: CascadeExaminationChain(a[p.pair], np.zeros(len(p.pair))),
         a,
         np.ones(len(a)),
         a,

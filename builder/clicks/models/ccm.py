@@ -34,7 +34,7 @@ class ContinuationProbabilities(NamedTuple):
     satisfied: float = 0.5
 
 
-def fit_ccm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
+def fit_ccm(pages: ResultPages, options: TrainingOptions) -> TrainedModel:
     """Fit the click chain model: attractiveness a per pair, and three continuation probabilities.
 
     The relevance of a pair is a².
@@ -42,15 +42,15 @@ def fit_ccm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     weights = pages.weight[pages.page_index].astype(np.float64)
     clicks = pages.sum_by_pair(weights * pages.clicked)
     a, continuation = np.full(pages.pairs, 0.5), ContinuationProbabilities()
-    for _ in range(training.iterations):
+    for _ in range(options.iterations):
         posterior = infer_examination(pages, create_examination_chain(pages, a, continuation))
         satisfied = posterior_satisfaction(pages, a[pages.pair], continuation, posterior)
         successes = clicks + pages.sum_by_pair(weights * satisfied)
         trials = pages.sum_by_pair(weights * posterior.examined) + clicks
         continuation = _update_continuation(
-            pages, weights, a[pages.pair], continuation, posterior, training
+            pages, weights, a[pages.pair], continuation, posterior, options
         )
-        a = np.minimum(posterior_mean(successes, trials, training.fixed_prior), MAX_PROBABILITY)
+        a = np.minimum(posterior_mean(successes, trials, options.fixed_prior), MAX_PROBABILITY)
     return TrainedModel(lambda p: create_examination_chain(p, a, continuation), a, a, a * a)
 
 
@@ -83,7 +83,7 @@ def _update_continuation(
     a: Floats,
     continuation: ContinuationProbabilities,
     posterior: ExaminationPosterior,
-    training: TrainingOptions,
+    options: TrainingOptions,
 ) -> ContinuationProbabilities:
     """Return the posterior means of the continuation probabilities.
 
@@ -100,5 +100,5 @@ def _update_continuation(
     )
     inner = weights * (pages.rank < pages.lengths[pages.page_index])
     return ContinuationProbabilities(
-        *(training.estimate_global_probability(inner * on, inner * could) for on, could in parts)
+        *(options.estimate_global_probability(inner * on, inner * could) for on, could in parts)
     )

@@ -24,13 +24,13 @@ from builder.clicks.models.training import (
 )
 
 
-def fit_ccm_pyclick(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
+def fit_ccm_pyclick(pages: ResultPages, options: TrainingOptions) -> TrainedModel:
     """Fit the click chain model as PyClick does: attractiveness and continuation probabilities."""
     weights = pages.weight[pages.page_index].astype(np.float64)
     shown, clicks = pages.sum_by_pair(weights), pages.sum_by_pair(weights * pages.clicked)
     below = is_below_last_click(pages)
     a, continuation = np.full(pages.pairs, 0.5), ContinuationProbabilities()
-    for _ in range(training.iterations):
+    for _ in range(options.iterations):
         chain = create_examination_chain(pages, a, continuation)
         ahead, after = probability_of_click_at_or_below(
             pages, chain.attractiveness, continuation.skip
@@ -39,9 +39,11 @@ def fit_ccm_pyclick(pages: ResultPages, training: TrainingOptions) -> TrainedMod
         missed = (1 - examined) * chain.attractiveness / (1 - examined * ahead)
         content = chain.attractiveness / (1 - chain.after_click * after)
         hidden = np.where(below, missed, 0.0) + np.where(pages.is_deepest_click, content, 0.0)
-        continuation = _update_continuation(pages, weights, chain, continuation, training)
+        continuation = _update_continuation(pages, weights, chain, continuation, options)
         a = posterior_mean(
-            clicks + pages.sum_by_pair(weights * hidden), shown + clicks, training.fixed_prior
+            clicks + pages.sum_by_pair(weights * hidden),
+            shown + clicks,
+            options.fixed_prior,
         )
         a = np.minimum(a, MAX_PROBABILITY)
     return TrainedModel(lambda p: create_examination_chain(p, a, continuation), a, a, a * a)
@@ -52,7 +54,7 @@ def _update_continuation(
     weights: Floats,
     chain: ExaminationChain,
     continuation: ContinuationProbabilities,
-    training: TrainingOptions,
+    options: TrainingOptions,
 ) -> ContinuationProbabilities:
     """Return the posterior means of the continuation probabilities, estimated from all ranks."""
     a, examined = chain.attractiveness, chain.forward_pass(pages)[1]
@@ -77,7 +79,7 @@ def _update_continuation(
         continued = np.where(is_certain, prior * going / above, prior * going * tail / total)
         could = np.where(is_certain, prior * going / above, prior * silent / total)
         means.append(
-            training.estimate_global_probability(
+            options.estimate_global_probability(
                 weights * flags * continued, weights * flags * could
             )
         )

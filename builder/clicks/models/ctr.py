@@ -10,31 +10,31 @@ from builder.clicks.models.probabilities import IndependentClickProbabilities
 from builder.clicks.models.training import TrainedModel, TrainingOptions, gather_by_rank
 
 
-def fit_global_ctr(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
+def fit_global_ctr(pages: ResultPages, options: TrainingOptions) -> TrainedModel:
     """Estimate a single click probability for all results."""
     everything = pages.click_counts(np.zeros(len(pages.pair), dtype=np.int64), 1)
-    rate = training.estimate_by_group(everything.clicks, everything.impressions)[0]
+    rate = options.estimate_by_group(everything.clicks, everything.impressions)[0]
     constant = np.full(pages.pairs, rate)
     return TrainedModel(
         lambda p: _independent_click_probabilities(constant[p.pair]), constant, None, constant
     )
 
 
-def fit_rank_ctr(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
+def fit_rank_ctr(pages: ResultPages, options: TrainingOptions) -> TrainedModel:
     """Estimate one click probability per rank."""
     ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)))
-    rates = training.estimate_by_group(ranks.clicks, ranks.impressions)
+    rates = options.estimate_by_group(ranks.clicks, ranks.impressions)
     return TrainedModel(
         lambda p: _independent_click_probabilities(
-            gather_by_rank(rates, p, training.fixed_prior.mean)
+            gather_by_rank(rates, p, options.fixed_prior.mean)
         )
     )
 
 
-def fit_document_ctr(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
+def fit_document_ctr(pages: ResultPages, options: TrainingOptions) -> TrainedModel:
     """Estimate one click probability per query-document pair."""
     pairs = pages.click_counts(pages.pair, pages.pairs)
-    rates = training.estimate_by_pair(pairs.clicks, pairs.impressions)
+    rates = options.estimate_by_pair(pairs.clicks, pairs.impressions)
     return TrainedModel(
         lambda p: _independent_click_probabilities(rates[p.pair]), rates, None, rates
     )

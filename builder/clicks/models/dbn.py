@@ -17,23 +17,23 @@ from builder.clicks.models.training import (
 )
 
 
-def fit_dbn(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
+def fit_dbn(pages: ResultPages, options: TrainingOptions) -> TrainedModel:
     """Fit the DBN model: attractiveness and satisfaction per pair, and a global persistence."""
     weights = pages.weight[pages.page_index].astype(np.float64)
     clicks = pages.sum_by_pair(weights * pages.clicked)
     inner = weights * (pages.rank < pages.lengths[pages.page_index])
     a, s, persistence = np.full(pages.pairs, 0.5), np.full(pages.pairs, 0.5), 0.5
-    for _ in range(training.iterations):
+    for _ in range(options.iterations):
         chain = _create_examination_chain(pages, a, s, persistence)
         hidden = infer_examination(pages, chain)
         satisfied = np.where(pages.is_deepest_click, s[pages.pair] / hidden.evidence, 0.0)
         examinations = pages.sum_by_pair(weights * hidden.examined)
-        a = np.minimum(posterior_mean(clicks, examinations, training.fixed_prior), MAX_PROBABILITY)
+        a = np.minimum(posterior_mean(clicks, examinations, options.fixed_prior), MAX_PROBABILITY)
         s = np.minimum(
-            posterior_mean(pages.sum_by_pair(weights * satisfied), clicks, training.fixed_prior),
+            posterior_mean(pages.sum_by_pair(weights * satisfied), clicks, options.fixed_prior),
             MAX_PROBABILITY,
         )
-        persistence = training.estimate_global_probability(
+        persistence = options.estimate_global_probability(
             weights * hidden.continued, inner * (hidden.examined - satisfied)
         )
     return TrainedModel(lambda p: _create_examination_chain(p, a, s, persistence), a, s, a * s)

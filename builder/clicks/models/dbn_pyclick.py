@@ -28,13 +28,13 @@ from builder.clicks.models.training import (
 )
 
 
-def fit_dbn_pyclick(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
+def fit_dbn_pyclick(pages: ResultPages, options: TrainingOptions) -> TrainedModel:
     """Fit the DBN model as PyClick does: attractiveness, satisfaction and a global persistence."""
     weights = pages.weight[pages.page_index].astype(np.float64)
     shown, clicks = pages.sum_by_pair(weights), pages.sum_by_pair(weights * pages.clicked)
     below = is_below_last_click(pages)
     a, s, persistence = np.full(pages.pairs, 0.5), np.full(pages.pairs, 0.5), 0.5
-    for _ in range(training.iterations):
+    for _ in range(options.iterations):
         a_shown, s_shown = a[pages.pair], s[pages.pair]
         chain = ExaminationChain(a_shown, persistence * (1 - s_shown), persistence)
         ahead, after = probability_of_click_at_or_below(pages, a_shown, persistence)
@@ -43,12 +43,10 @@ def fit_dbn_pyclick(pages: ResultPages, training: TrainingOptions) -> TrainedMod
         content = s_shown / (1 - (1 - s_shown) * persistence * after)
         satisfied = np.where(pages.is_deepest_click, content, 0.0)
         continued, could = _expected_continuations(pages, chain, s_shown, persistence)
-        a = posterior_mean(
-            clicks + pages.sum_by_pair(weights * hidden), shown, training.fixed_prior
-        )
-        s = posterior_mean(pages.sum_by_pair(weights * satisfied), clicks, training.fixed_prior)
+        a = posterior_mean(clicks + pages.sum_by_pair(weights * hidden), shown, options.fixed_prior)
+        s = posterior_mean(pages.sum_by_pair(weights * satisfied), clicks, options.fixed_prior)
         a, s = np.minimum(a, MAX_PROBABILITY), np.minimum(s, MAX_PROBABILITY)
-        persistence = training.estimate_global_probability(weights * continued, weights * could)
+        persistence = options.estimate_global_probability(weights * continued, weights * could)
     return TrainedModel(
         lambda p: ExaminationChain(a[p.pair], persistence * (1 - s[p.pair]), persistence),
         a,

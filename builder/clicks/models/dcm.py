@@ -10,15 +10,15 @@ from builder.clicks.models.probabilities import ExaminationChain
 from builder.clicks.models.training import TrainedModel, TrainingOptions, gather_by_rank
 
 
-def fit_dcm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
+def fit_dcm(pages: ResultPages, options: TrainingOptions) -> TrainedModel:
     """Fit the dependent click model: attractiveness per pair and continuation per rank."""
-    rules = {"no_click": training.params.no_click, "last": training.params.last}
+    rules = {"no_click": options.params.no_click, "last": options.params.last}
     pairs = pages.click_counts(pages.pair, pages.pairs, **rules)
     ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)), **rules)
-    a = training.estimate_by_pair(pairs.clicks, pairs.examinations)
-    go_on = training.estimate_by_group(ranks.clicks - ranks.last_clicks, ranks.clicks)
+    a = options.estimate_by_pair(pairs.clicks, pairs.examinations)
+    go_on = options.estimate_by_group(ranks.clicks - ranks.last_clicks, ranks.clicks)
     return TrainedModel(
-        lambda p: ExaminationChain(a[p.pair], gather_by_rank(go_on, p, training.fixed_prior.mean)),
+        lambda p: ExaminationChain(a[p.pair], gather_by_rank(go_on, p, options.fixed_prior.mean)),
         attractiveness=a,
         relevance=a,
         has_evidence=pairs.examinations > 0,

@@ -17,7 +17,7 @@ from builder.clicks.models.training import (
 )
 
 
-def fit_ubm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
+def fit_ubm(pages: ResultPages, options: TrainingOptions) -> TrainedModel:
     """Fit the UBM: attractiveness per pair, and examination per rank and previous click."""
     ranks = int(pages.lengths.max(initial=0))
     context = (pages.rank - 1) * ranks + pages.previous_click_rank
@@ -28,18 +28,19 @@ def fit_ubm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     shown_of_pair = np.bincount(pair, weights=counts.impressions, minlength=pages.pairs)
     shown_in_context = np.bincount(at, weights=counts.impressions, minlength=ranks**2)
     a, gamma = np.full(pages.pairs, 0.5), np.full(ranks**2, 0.5)
-    for _ in range(training.iterations):
+    for _ in range(options.iterations):
         skipped = skips / (1 - a[pair] * gamma[at])
         attracted = counts.clicks + skipped * (1 - gamma[at]) * a[pair]
         examined = counts.clicks + skipped * (1 - a[pair]) * gamma[at]
         attracted_pairs = np.bincount(pair, weights=attracted, minlength=pages.pairs)
         examined_contexts = np.bincount(at, weights=examined, minlength=ranks**2)
         a = np.minimum(
-            posterior_mean(attracted_pairs, shown_of_pair, training.fixed_prior), MAX_PROBABILITY
-        )
-        gamma = np.minimum(
-            posterior_mean(examined_contexts, shown_in_context, training.fixed_prior),
+            posterior_mean(attracted_pairs, shown_of_pair, options.fixed_prior),
             MAX_PROBABILITY,
         )
-    table, beyond = gamma.reshape(ranks, ranks), training.fixed_prior.mean
+        gamma = np.minimum(
+            posterior_mean(examined_contexts, shown_in_context, options.fixed_prior),
+            MAX_PROBABILITY,
+        )
+    table, beyond = gamma.reshape(ranks, ranks), options.fixed_prior.mean
     return TrainedModel(lambda p: BrowsingClickProbabilities(a[p.pair], table, beyond), a, None, a)

@@ -55,7 +55,7 @@ class TableSummary:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the table exists and its rows have the columns and values of the schema."""
+        """Whether the table exists and its rows conform to the schema."""
         return bool(self.paths) and not self.is_unreadable
 
     def scan(self) -> pl.LazyFrame:

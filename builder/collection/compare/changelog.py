@@ -7,7 +7,7 @@ from builder.collection.markdown import code_span
 from builder.reporting.numbers import pluralize
 
 MAX_LINES = 40
-"""Maximum number of lines in a section; further lines are replaced by their number."""
+"""Maximum number of lines in a section; the remaining lines are counted."""
 
 MAX_PARAMETERS = 5
 """Maximum number of parameters in a line; further parameters are replaced by their number."""

@@ -93,7 +93,7 @@ def reject_repeated_queries(queries: pl.DataFrame, import_log: ImportLog) -> pl.
 
 
 def reject_queries(queries: pl.DataFrame, reason: str, import_log: ImportLog) -> None:
-    """Log queries as rejected for a reason."""
+    """Record queries as rejected, with the given reason."""
     for query_id, file, line in queries.select("query_id", "file", "line").iter_rows():
         import_log.add_reject(reason, file, line, query_id)
 

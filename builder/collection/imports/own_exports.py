@@ -13,15 +13,15 @@ from builder.collection.imports.files import read_metadata_value
 
 def is_exported(path: Path) -> bool:
     """Whether a file belongs to an export of this package."""
-    return _read_markup_entry(path) is not None
+    return _read_markup_setting(path) is not None
 
 
 def has_escaped_markup(path: Path) -> bool:
     """Whether a file belongs to an export of this package in which markup in texts is escaped."""
-    return _read_markup_entry(path) not in (None, NOT_ESCAPED)
+    return _read_markup_setting(path) not in (None, NOT_ESCAPED)
 
 
-def _read_markup_entry(path: Path) -> object:
+def _read_markup_setting(path: Path) -> object:
     """Return the entry `markup` of the export that contains a file; None if no export does."""
     descriptions = (folder / METADATA for folder in path.resolve().parents)
     nearest = next((file for file in descriptions if file.is_file()), None)

@@ -3,8 +3,8 @@
 Search results show which documents the engine had indexed. A crawl that lacks many of them is
 partial: the documents are missing from the collection, not from the web. The checks count the
 documents shown for selected queries, in total (table `coverage`) and per host (`host_coverage`).
-A crawl of shown documents only has full coverage; it lacks documents of the random sample that the
-other crawl contains.
+A crawl of nothing but shown documents has full coverage, but lacks documents of the random sample
+that the other crawl contains.
 """
 
 import math

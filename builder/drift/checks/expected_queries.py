@@ -239,7 +239,7 @@ def count_frequent_half_outside_topics(
     return ExpectedQueryCounts(*rows[0])
 
 
-def topic_deletion_detectability(
+def detectable_topic_deletions(
     connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> dict[str, bool]:
     """Return for each topic whether the checks would detect its deletion from the topic list.

@@ -50,7 +50,7 @@ MIN_KAPPA = 0.3
 """Minimum quadratic weighted kappa between the two snapshots' grades of common pairs."""
 
 MAX_BOUND_WIDTH = 0.1
-"""Maximum difference between the bounds of a threshold for deciding that it did not change."""
+"""A threshold is considered unchanged only if its bounds differ by at most this much."""
 
 THRESHOLD_BOUNDS = """
 WITH rows AS (SELECT grade, score FROM qrels_{side} WHERE source = 'click' AND score IS NOT NULL)
@@ -230,7 +230,7 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
     share_regraded = same["regraded"] / same["judgements"]
     says += (
         f", and {format_share(share_regraded)} of {same['judgements']:,} later judgements have "
-        "another grade than earlier ones with equal clicks and examinations"
+        "a different grade from earlier ones with equal clicks and examinations"
     )
     found = share_regraded >= MIN_GRADE_SHIFT
     if found:

@@ -139,7 +139,7 @@ def check_user_identification(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers = fetch_single_row(connection, USERS_AND_IMPRESSIONS)
     if numbers["common"] < MIN_QUERIES:
         return undecided_outcome(
-            f"fewer than {MIN_QUERIES} queries with users are in both snapshots"
+            f"fewer than {MIN_QUERIES} queries with a user count are in both snapshots"
         )
     users = [numbers[f"users_{side}"] / numbers[f"impressions_{side}"] for side in ("from", "to")]
     distinct = [numbers[f"distinct_{side}"] / numbers["common"] for side in ("from", "to")]

@@ -53,7 +53,9 @@ SELECT
 def check_missing_pages(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> Iterator[tuple[str, Outcome]]:
-    """Check each crawl except the first and the last; yield the snapshot's name and the outcome.
+    """Check each crawl for pages that both neighboring crawls contain; yield name and outcome.
+
+    The first and the last crawl have only one neighbor and are skipped.
 
     Args:
         connection: Connection with the view `documents_map`.

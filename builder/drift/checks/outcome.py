@@ -84,7 +84,8 @@ def undecided_outcome(reason: str, detectable: str = "") -> Outcome:
 
     Args:
         reason: Why the check cannot be decided.
-        detectable: Data needed to decide, or why no change is detectable; empty if unknown.
+        detectable: Data that would be needed to decide, or the reason why no change can be
+            detected; empty if unknown.
     """
     return Outcome(None, reason, {}, detectable)
 

@@ -144,7 +144,7 @@ def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return Outcome(None, "the scores of neither snapshot follow sDBN", numbers)
     if before.prior is None or after.prior is None:
         which = "earlier" if before.prior is None else "later"
-        says = f"only the {which} scores do not follow sDBN"
+        says = f"only the {which} scores differ from sDBN estimates"
         return Outcome(True, f"{says}: the click model was changed", numbers)
     says = f"the prior of attractiveness is {before.prior} before and {after.prior} after"
     if before.prior.is_close(after.prior):

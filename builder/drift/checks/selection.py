@@ -11,8 +11,8 @@ import duckdb
 from builder.drift.checks.expected_queries import (
     count_frequent_half_outside_topics,
     count_queries_outside_topics,
+    detectable_topic_deletions,
     find_changed_topics,
-    topic_deletion_detectability,
 )
 from builder.drift.checks.outcome import Check, Outcome, format_share, undecided_outcome
 from builder.drift.checks.recording import check_result_lists
@@ -66,8 +66,8 @@ def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
         verdict = "the topics changed, unless interest changed more than twentyfold"
         return Outcome(True, f"{_describe_topics(changed)}: {verdict}", {"topics": changed})
     if doubtful:
-        says = f"{_describe_topics(doubtful)}: either interest, or topics or their aliases, changed"
-        return Outcome(None, says, {"topics": doubtful})
+        reason = "either user interest or the list of topics (labels or aliases) changed"
+        return Outcome(None, f"{_describe_topics(doubtful)}: {reason}", {"topics": doubtful})
     return _outcome_if_no_topic_changed(connection)
 
 
@@ -111,7 +111,7 @@ def find_undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str]
     """
     detectable: dict[str, bool] = {}
     for side, other_side, _ in SIDES_AND_CHANGE:
-        for topic, is_detectable in topic_deletion_detectability(
+        for topic, is_detectable in detectable_topic_deletions(
             connection, side, other_side
         ).items():
             detectable[topic] = detectable.get(topic, False) or is_detectable

@@ -113,7 +113,7 @@ class PoissonCountModel:
         if rows[comparable].sum():
             stayed = 1 - missing[comparable].sum() / rows[comparable].sum()
         expected = (rows * inside).sum() * stayed * self._ratio_to_next_range(raised_minimum)
-        return float(expected * self._queries_per_row_below(raised_minimum))
+        return float(expected * self._query_to_row_ratio_below(raised_minimum))
 
     def expected_missing_rows(self, other_minimum: int) -> float:
         """Return how many rows the other snapshot is expected to lack because of its minimum count.
@@ -138,7 +138,7 @@ class PoissonCountModel:
         )
         return min(1.0, near / next_to) if next_to else 1.0
 
-    def _queries_per_row_below(self, raised_minimum: int) -> float:
+    def _query_to_row_ratio_below(self, raised_minimum: int) -> float:
         """Return the ratio of queries to rows among the rows below a raised minimum."""
         if self.queries is None:
             return 1.0

@@ -46,7 +46,7 @@ def list_findings(drift: Drift) -> list[Finding]:
         Finding(text)
         for about in (
             _survival_finding,
-            _departure_finding,
+            _removed_documents_finding,
             _document_update_finding,
             _vocabulary_finding,
             _query_turnover_finding,
@@ -74,7 +74,7 @@ def _survival_finding(drift: Drift) -> Iterator[str]:
     )
 
 
-def _departure_finding(drift: Drift) -> Iterator[str]:
+def _removed_documents_finding(drift: Drift) -> Iterator[str]:
     """Yield a sentence on why pages left the collection, for the pair that lost the most pages."""
     pairs = [
         p

@@ -126,7 +126,7 @@ def _check_score_range(table: pl.DataFrame, path: Path) -> None:
 
 def _parse_csv(path: Path, snapshot: str | None) -> pl.DataFrame:
     source = read_delimited_table(path, SOURCE_COLUMNS | COLUMNS)
-    _check_source(source, path, snapshot)
+    _check_system_and_snapshot(source, path, snapshot)
     frame = source.select(list(COLUMNS))
     if sum(frame.null_count().row(0)):
         raise FormatError("every row must have a query, a measure and a score", path)
@@ -134,7 +134,7 @@ def _parse_csv(path: Path, snapshot: str | None) -> pl.DataFrame:
     return frame.with_columns(pl.col("measure").replace_strict(names, return_dtype=pl.String))
 
 
-def _check_source(table: pl.DataFrame, path: Path, snapshot: str | None) -> None:
+def _check_system_and_snapshot(table: pl.DataFrame, path: Path, snapshot: str | None) -> None:
     """Raise an error if a table is for several systems or snapshots, or for another snapshot.
 
     Raises:

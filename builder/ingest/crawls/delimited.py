@@ -33,7 +33,7 @@ MAX_SPANNED_LINES = 10_000
 def read_delimited_pages(
     source: Source, file_format: str, params: CrawlParameters
 ) -> Iterator[NumberedPage]:
-    """Yield each row of a CSV or TSV crawl as its number and its raw page or reject reason.
+    """For each row of a CSV or TSV crawl, yield its number and its raw page or reject reason.
 
     Ids that were written as floats, such as `12.0`, become integers (see `integer_ids`).
 

@@ -93,7 +93,7 @@ def parse_fetches(
     params: CrawlParameters,
     limits: ResourceLimits,
 ) -> Iterator[NumberedPage]:
-    """Yield each record of a crawl file as its number and its raw page or reject reason.
+    """For each record of a crawl file, yield its number and its raw page or reject reason.
 
     Args:
         fetches: Numbered fetches and reject reasons of the file.

@@ -115,7 +115,7 @@ def optional_column_presence(source: Source, params: CrawlParameters) -> dict[st
 def _read_raw_pages(
     source: Source, file_format: str, params: CrawlParameters
 ) -> Iterator[NumberedPage]:
-    """Yield each record of a crawl (not WARC) as its number and its raw page or reject reason."""
+    """For each record of a non-WARC crawl, yield its number and its raw page or reject reason."""
     if file_format == "parquet":
         return read_parquet_pages(source, params)
     if file_format in DELIMITERS:
@@ -130,7 +130,7 @@ def _parse_chunk(chunk: LineChunk, interval: Interval, params: CrawlParameters) 
 
 
 def _read_json_pages(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield each line of a JSON Lines crawl as its number and its raw page or reject reason."""
+    """For each line of a JSON Lines crawl, yield its number and its raw page or reject reason."""
     for chunk in read_line_chunks(source, params.max_record_bytes):
         raw, rejects = parse_page_chunk(chunk, params)
         yield from rejects

@@ -23,7 +23,7 @@ NESTING_OF_LISTS = 3
 MIN_MAIN_SHARE = 0.1
 """Minimum length of a short main text, as a fraction of the length of the visible text."""
 REPLACED_TAGS = {"time": "span", "summary": "div", "legend": "div"}
-"""Maps tags that resiliparse does not know as content or as blocks to equivalent ones."""
+"""Maps tags that resiliparse recognizes neither as content nor as blocks to similar tags."""
 SHORT_TEXT = re.compile(
     r">\s*(?:[^\W\x00-\u07ff\ue000-\uf8ff]|[A-Za-z0-9](?:[\x80-\u07ff]|&#?\w+;))(?=\s*(?:<|\Z))"
 )

@@ -64,7 +64,7 @@ def decode_body(
 def _decode_chunked_body(body: bytes) -> DecodedBody:
     """Decode a body with chunked transfer encoding; return other bodies unchanged.
 
-    Lines end with CRLF or, as some servers send, with LF.
+    Lines end with CRLF, or with LF from some servers.
     """
     chunks: list[bytes] = []
     position = 0

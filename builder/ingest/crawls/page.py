@@ -95,8 +95,8 @@ def page_from_record(
     """Convert a crawl record to a raw page.
 
     Args:
-        record: Values by field name, with the field names of the crawl.
-        field_names: Field names of the crawl.
+        record: Values by the field names that the crawl uses.
+        field_names: Field names that the crawl uses, by standard name.
         params: Section `[crawl]` of the definition.
 
     Raises:

@@ -25,7 +25,7 @@ DECODED_ROWS = 16
 
 
 def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield each row of a Parquet crawl as its number and its raw page or reject reason.
+    """For each row of a Parquet crawl, yield its number and its raw page or reject reason.
 
     A truncated file has no readable rows and yields a single reject.
 

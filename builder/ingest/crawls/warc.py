@@ -1,6 +1,6 @@
 """Reads the fetches in plain or compressed WARC archives, and continues after damaged parts.
 
-Input: a WARC file. Output: each record as its number and its fetch or reject reason. Only
+Input: a WARC file. Output: for each record, its number and its fetch or reject reason. Only
 responses, revisits, resources, conversions and continuations are numbered; other record types are
 skipped.
 `warc_headers` converts header names, `warc_record` converts a record to a fetch,
@@ -39,7 +39,7 @@ FIRST_LINE_BYTES = 16
 
 
 def read_archive_fetches(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield each record of a WARC archive as its number and its fetch or reject reason.
+    """For each record of a WARC archive, yield its number and its fetch or reject reason.
 
     Each unreadable part of the archive yields a reject reason.
     """
@@ -52,13 +52,13 @@ def read_archive_fetches(source: Source, params: CrawlParameters) -> Iterator[Nu
     elif is_stream:
         yield from _read_single_stream(source, params, DecompressedStream(source))
     else:
-        yield from _read_separate_records(source, params)
+        yield from _read_individual_records(source, params)
 
 
 def _read_single_stream(
     source: Source, params: CrawlParameters, stream: DecompressedStream
 ) -> Iterator[NumberedFetch]:
-    """Yield each record of an archive as its number and its fetch or reject reason.
+    """For each record of an archive, yield its number and its fetch or reject reason.
 
     Args:
         source: The archive, compressed as one stream or with header names that must be converted.
@@ -81,8 +81,8 @@ def _read_single_stream(
             yield number + 1, stream.fault
 
 
-def _read_separate_records(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield each record of an archive as its number and its fetch or reject reason.
+def _read_individual_records(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
+    """For each record of an archive, yield its number and its fetch or reject reason.
 
     The records must have been compressed separately or not at all.
     """

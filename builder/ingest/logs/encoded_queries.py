@@ -1,7 +1,7 @@
-"""Notes query texts that are still encoded: HTML entities, percent-encoding, misread UTF-8.
+"""Detects query texts that are still encoded (HTML, percent-encoding, misread UTF-8).
 
 Web analytics store searches as HTML, and access logs contain them as a part of URLs. Such texts
-match few topics, and would be published as they are.
+match few topics, and would otherwise be published unchanged.
 """
 
 from collections.abc import Iterator

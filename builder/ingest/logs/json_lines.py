@@ -188,7 +188,7 @@ def _parse_lines_individually(
 ) -> Iterator[NumberedRecord]:
     """Parse the lines with the given numbers one by one.
 
-    Yield each line as its number and its record or reject reason.
+    For each line, yield its number and its record or reject reason.
     """
     for number in map(int, line_numbers):
         line = chunk.get_line(number - chunk.first_line_number)

@@ -22,7 +22,7 @@ from builder.ingest.logs.grouped_rows import build_impressions, read_records
 from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.logs.scalars import CLICKED, NOT_CLICKED
 from builder.ingest.rejects import RejectError
-from builder.ingest.timestamps import parse_fractional_time
+from builder.ingest.timestamps import parse_time_with_fraction
 from builder.io.engine import set_sql_variables
 from builder.parameters import LogFields, LogParameters
 
@@ -221,7 +221,7 @@ def _add_moment_column(rows: pa.Table, params: LogParameters) -> pa.Table:
 def _to_unix_microseconds(time: str, params: LogParameters) -> int | None:
     """Convert a time to Unix microseconds; return None if it cannot be parsed."""
     try:
-        return round(parse_fractional_time(time, params) * 10**6)
+        return round(parse_time_with_fraction(time, params) * 10**6)
     except RejectError:
         return None
 

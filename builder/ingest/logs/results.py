@@ -12,7 +12,7 @@ from builder.ingest.fields import parse_id
 from builder.ingest.logs.scalars import parse_click_order, parse_integer
 from builder.ingest.rejects import RejectError
 from builder.ingest.texts import canonical_url
-from builder.ingest.timestamps import parse_fractional_time
+from builder.ingest.timestamps import parse_time_with_fraction
 from builder.parameters import LogParameters
 
 
@@ -146,7 +146,7 @@ def _clicked_result_positions(
         raise RejectError("click_not_shown")
     times = [click.get("time") if isinstance(click, dict) else None for click in clicks]
     click_times = [
-        parse_fractional_time(time, params, accepts_date_numbers=False)
+        parse_time_with_fraction(time, params, accepts_date_numbers=False)
         for time in times
         if time is not None
     ]

@@ -153,7 +153,7 @@ def _start_time_of_log(interval: Interval, params: LogParameters) -> int:
 def _read_actions(
     source: Source, params: LogParameters, patterns: Sequence[re.Pattern[str]]
 ) -> Iterator[tuple[int, Action | str]]:
-    """Yield each line of a Yandex log as its number and its fields or reject reason."""
+    """For each line of a Yandex log, yield its number and its fields or reject reason."""
     for block in read_line_blocks(source, params.max_line_bytes):
         for number, line in enumerate(block.lines, block.first_line_number):
             yield number, _split_action_line(line, patterns)

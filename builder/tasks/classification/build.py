@@ -216,7 +216,7 @@ def _write_tables(
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
     ledger = RowLedger(
-        "posts", rows_in=PostLabeler(definition, markers).write_work_table(inputs.posts, work)
+        "posts", rows_in=PostLabeler(definition, markers).write_labeled_posts(inputs.posts, work)
     )
     with limits.connect_to_duckdb() as connection:
         parquet.read_parquet_relation(connection, work).create_view("work")

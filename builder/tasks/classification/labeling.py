@@ -101,7 +101,7 @@ class PostLabeler:
     definition: ClassificationDefinition
     markers: MarkerList
 
-    def write_work_table(self, sources: Iterable[Source], path: Path) -> int:
+    def write_labeled_posts(self, sources: Iterable[Source], path: Path) -> int:
         """Label the posts of all files, write the work table, and return its number of rows."""
         rows = 0
         schema = pl.DataFrame(schema=WORK_SCHEMA).to_arrow().schema
