@@ -51,9 +51,8 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     id_column = next((name for name in ("query_id", "surface", "query") if name in names), None)
     if "text" not in names or id_column is None:
         raise FormatError(
-            "expected a table with the columns text and query_id (surface or query is also accepted "
-            "as the id), found "
-            f"{sorted(names)}",
+            "expected a table with the columns text and query_id (surface or query also counts as "
+            f"an id), found {sorted(names)}",
             path,
         )
     wanted: dict[str, type[pl.DataType]] = {id_column: pl.String, "text": pl.String}

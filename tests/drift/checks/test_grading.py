@@ -120,7 +120,7 @@ def test_noise_in_clicks_is_no_change_of_grading() -> None:
     after = [row | {"clicks": 3, "grade": 1} for row in before]
     outcome = grading.check_grade_shares(asking([], [], (before, after)))
     assert outcome.is_construction is False
-    assert "0.0 % of 220 later judgements have another grade" in outcome.evidence
+    assert "0.0 % of 220 later judgements have a different grade" in outcome.evidence
 
 
 def test_pairs_with_the_same_counts_pass_a_cut_together() -> None:
@@ -154,7 +154,7 @@ def test_grades_that_are_swapped() -> None:
     swapped = [row | {"grade": 1 - row["grade"]} for row in before]
     outcome = grading.check_grade_shares(asking([], [], (before, swapped)))
     assert outcome.is_construction is True
-    assert "100.0 % of 324 later judgements have another grade" in outcome.evidence
+    assert "100.0 % of 324 later judgements have a different grade" in outcome.evidence
 
 
 def test_which_score_is_graded() -> None:
