@@ -13,7 +13,7 @@ from builder.clicks.point_scores import PointEstimates
 from builder.clicks.policies import (
     GradeThresholds,
     assign_grades,
-    fit_cuts,
+    fit_thresholds,
     grade_stability,
     score_distribution,
     target_grade_shares,
@@ -130,7 +130,7 @@ def _choose_cuts(
 ) -> GradeThresholds:
     """Return the minimum score of each grade: fitted under `target_shares`, otherwise fixed."""
     if params.policy == "target_shares":
-        return fit_cuts(posterior.mean(), pair_counts, target_grade_shares(params))
+        return fit_thresholds(posterior.mean(), pair_counts, target_grade_shares(params))
     return GradeThresholds(*params.cuts)
 
 

@@ -56,7 +56,7 @@ def target_grade_shares(params: QrelParameters) -> tuple[float, float, float]:
     return RELEASE_SHARES[params.shares] if isinstance(params.shares, str) else params.shares
 
 
-def fit_cuts(
+def fit_thresholds(
     scores: Floats, pair_counts: Integers, shares: tuple[float, float, float]
 ) -> GradeThresholds:
     """Return the cuts for which the proportions of grades are closest to the targets.

@@ -82,12 +82,14 @@ class ScorePosterior:
         low, high = np.concatenate([np.empty((2, 0)), *ends], axis=1)
         return np.round(low, DECIMALS), np.round(high, DECIMALS)
 
-    def probability_at_least(self, cut: float) -> Floats:
-        """Return P(score >= cut) of each group, float64[n]."""
+    def probability_at_least(self, threshold: float) -> Floats:
+        """Return P(score >= threshold) of each group, float64[n]."""
         if not self.by_relevance:
             alpha, beta = self._attractiveness_posterior()
-            return np.round(1 - betainc(alpha, beta, min(cut, 1.0)), DECIMALS)
-        tails = [chunk._product_probability_at_least(cut) for chunk in self._split_into_chunks()]
+            return np.round(1 - betainc(alpha, beta, min(threshold, 1.0)), DECIMALS)
+        tails = [
+            chunk._product_probability_at_least(threshold) for chunk in self._split_into_chunks()
+        ]
         return np.round(np.concatenate([np.empty(0), *tails]), DECIMALS)
 
     def _attractiveness_posterior(self) -> tuple[Floats, Floats]:

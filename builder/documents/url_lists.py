@@ -1,4 +1,4 @@
-"""Lists of hosts and URLs whose pages are excluded, or never excluded.
+"""Allowlists and denylists of hosts and URLs, whose pages are never or always excluded.
 
 Input: text files with one entry per line. Output: whether a URL matches an entry. `example.fr`
 matches the host and its subdomains, `example.fr/forum/` matches all URLs of the host with this

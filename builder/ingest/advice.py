@@ -97,9 +97,9 @@ def note_rejected_clicks(
 def note_split_impressions(
     first_rank_counts: Counter[float], size_counts: Counter[int]
 ) -> Iterator[str]:
-    """Yield a note if the impressions of a log in long format seem to be split into their rows.
+    """Yield a note if each row of a log in long format seems to be an impression of its own.
 
-    The likely cause is that the rows of an impression have different times.
+    The likely cause is that the rows of an impression have different timestamps.
 
     Args:
         first_rank_counts: Number of impressions by the rank of their first result.

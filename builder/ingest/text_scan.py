@@ -94,7 +94,7 @@ def _control_character_positions(block: Bytes, scanned_bytes: Bytes) -> Position
 
     Args:
         block: Bytes to scan, followed by lookahead bytes.
-        scanned_bytes: Bytes to scan.
+        scanned_bytes: The bytes of `block` without the lookahead bytes.
     """
     is_control = scanned_bytes < SPACE
     is_control &= scanned_bytes != LF

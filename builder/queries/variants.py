@@ -116,19 +116,19 @@ def create_singleton_sets(candidates: pl.DataFrame) -> pl.DataFrame:
 
 
 def merge_variant_counts(
-    candidates: pl.DataFrame, sets: pl.DataFrame, set_users: pl.DataFrame
+    candidates: pl.DataFrame, variant_sets: pl.DataFrame, set_users: pl.DataFrame
 ) -> pl.DataFrame:
     """Return the representative of each variant set, with the total counts of all members.
 
     Args:
         candidates: Table with the schema `Candidates`.
-        sets: Table with the schema `Variants`.
+        variant_sets: Table with the schema `Variants`.
         set_users: Number of distinct users of each set with several members, with the columns
             `query` and `set_users`. The users of the members are summed for sets that are missing,
             because the log has no user ids.
     """
     members = candidates.drop("variant_set").join(
-        sets.select("query", "representative", "variant_set"), on="query"
+        variant_sets.select("query", "representative", "variant_set"), on="query"
     )
     summed = members.group_by("representative").agg(
         pl.col("text").filter(pl.col("query") == pl.col("representative")).first(),

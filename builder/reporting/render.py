@@ -123,16 +123,16 @@ def render_markdown(template: str, **values: Any) -> str:
 
 
 def markdown_table(
-    columns: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]
+    columns: Sequence[str], alignments: Sequence[str], rows: Iterable[Sequence[str]]
 ) -> str:
     """Render a Markdown table without a trailing newline.
 
     Args:
         columns: Column headings.
-        rules: Rule below each heading, which aligns the column: `---` left, `--:` right.
+        alignments: Delimiter row, which aligns the columns: `---` left, `--:` right.
         rows: Cells; untrusted text must be formatted as code.
     """
-    return _get_macro("card_parts.md", "table")(columns, rules, list(rows)).rstrip("\n")
+    return _get_macro("card_parts.md", "table")(columns, alignments, list(rows)).rstrip("\n")
 
 
 def read_template_file(name: str) -> str:

@@ -33,8 +33,8 @@ def has_markup(text: str) -> bool:
 def max_repetitions(text: str) -> int:
     """Return the maximum number of consecutive occurrences of a word or phrase; at least 1.
 
-    For phrases of several words, 1 is added to the number, because fewer repetitions of a
-    phrase are already suspicious.
+    The number for phrases of several words is one higher, because they look suspicious after
+    fewer repetitions.
     """
     words = [word.lower() for word in _WORD.findall(text)]
     most = 1

@@ -10,7 +10,7 @@ from builder.clicks.policies import (
     RELEASE_SHARES,
     GradeThresholds,
     assign_grades,
-    fit_cuts,
+    fit_thresholds,
     grade_stability,
     target_grade_shares,
 )
@@ -53,15 +53,15 @@ def test_stability_is_the_mass_between_the_cuts() -> None:
 
 def test_fitted_cuts_lie_between_scores() -> None:
     scores, pairs = np.array([0.1, 0.2, 0.4, 0.8]), np.array([70, 3, 21, 6])
-    assert fit_cuts(scores, pairs, (0.73, 0.21, 0.06)) == GradeThresholds(
+    assert fit_thresholds(scores, pairs, (0.73, 0.21, 0.06)) == GradeThresholds(
         0.30000000000000004, 0.6000000000000001
     )
 
 
 def test_fitted_cuts_without_scores_exceed_all_scores() -> None:
-    assert fit_cuts(np.zeros(0), np.zeros(0, dtype=np.int64), (0.5, 0.3, 0.2)) == GradeThresholds(
-        ABOVE_ALL, ABOVE_ALL
-    )
+    assert fit_thresholds(
+        np.zeros(0), np.zeros(0, dtype=np.int64), (0.5, 0.3, 0.2)
+    ) == GradeThresholds(ABOVE_ALL, ABOVE_ALL)
 
 
 @pytest.mark.parametrize("release", RELEASE_SHARES)
@@ -74,7 +74,7 @@ def test_presets_reproduce_the_published_shares(release: str) -> None:
         )
     )
     params = QrelParameters(policy="target_shares", shares=release)  # type: ignore[arg-type]
-    cuts = fit_cuts(rows.mean(), np.ones(4000, dtype=np.int64), target_grade_shares(params))
+    cuts = fit_thresholds(rows.mean(), np.ones(4000, dtype=np.int64), target_grade_shares(params))
     shares = np.bincount(assign_grades(rows, cuts, params), minlength=3) / 4000
     assert shares == pytest.approx(RELEASE_SHARES[release], abs=0.005)
 
@@ -87,7 +87,7 @@ def test_presets_reproduce_the_published_shares(release: str) -> None:
 def test_fitted_cuts_are_optimal(rows: list[tuple[float, int]], one: float, two: float) -> None:
     scores, pairs = (np.array(column) for column in zip(*rows, strict=True))
     low, high = sorted((one, two))
-    cuts = fit_cuts(scores, pairs, (low, high - low, 1 - high))
+    cuts = fit_thresholds(scores, pairs, (low, high - low, 1 - high))
     assert cuts.relevant <= cuts.highly_relevant
 
     def miss(cut: float) -> float:

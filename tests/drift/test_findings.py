@@ -28,7 +28,7 @@ SENTENCES = (
         "rose most."
     ),
     (
-        "Listed queries changed most from 2022-07 to 2022-08: 50.0 % of 20 were kept, and 7 "
+        "The listed queries changed most from 2022-07 to 2022-08: 50.0 % of 20 were kept, and 7 "
         "queries were added."
     ),
     (
@@ -108,7 +108,7 @@ def test_one_of_each_in_the_singular() -> None:
     assert found[2].startswith("Pages changed from 2022-06 to 2022-07: 100.0 % of the common")
     assert found[3].startswith("The vocabulary changed from ")
     assert found[5].startswith("The topic mix changed from 2022-06 to 2022-07: ")
-    assert found[4].startswith("Listed queries changed from 2022-06 to 2022-07: ")
+    assert found[4].startswith("The listed queries changed from 2022-06 to 2022-07: ")
     assert found[4].endswith("75.0 % of 4 were kept, and 1 query was added.")
     assert found[6].endswith("highly relevant (kappa 0.56).")
     pair["documents"] |= {"removed_crawl_unknown": 1}
@@ -145,7 +145,7 @@ def test_listed_queries_that_are_the_same_everywhere() -> None:
     assert "Listed queries are the same in all compared snapshots." in facts(drift)
     drift["pairs"][1]["queries"] |= {"new": 2}
     assert (
-        "Listed queries changed most from 2022-07 to 2022-08: 100.0 % of 36 were kept, and 2 "
+        "The listed queries changed most from 2022-07 to 2022-08: 100.0 % of 36 were kept, and 2 "
         "queries were added."
     ) in facts(drift)
 

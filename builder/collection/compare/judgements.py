@@ -126,7 +126,7 @@ def count_grade_changes(
 def count_text_mismatches(
     old: tuple[pl.LazyFrame, pl.LazyFrame], new: tuple[pl.LazyFrame, pl.LazyFrame]
 ) -> tuple[int, int]:
-    """Count the judgements whose document the new version judges only for other query texts.
+    """Count the old judgements whose document is now only judged for other query texts.
 
     Query ids must be derived from the query texts, so that equal ids mean equal texts.
 

@@ -98,7 +98,7 @@ def read_and_check_month(folder: Path, metadata_file: Path) -> str | None:
     return recorded
 
 
-def parse_month(path: Path) -> str | None:
+def parse_date_in_name(path: Path) -> str | None:
     """Return the `YYYY-MM` or `YYYY-MM-DD` in the name of a file or folder; None if there is none.
 
     Raises:

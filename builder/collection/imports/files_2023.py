@@ -16,7 +16,7 @@ from builder.collection.imports.files import (
     NON_DOCUMENT,
     TREC_IS_READ,
     SnapshotFiles,
-    parse_month,
+    parse_date_in_name,
     read_and_check_month,
     relative_path,
     unknown_month_error,
@@ -96,7 +96,7 @@ def _snapshot_month(language_folder: Path) -> str:
     metadata_file = language_folder / "etc" / "metadata.json"
     name = read_and_check_month(language_folder.parent, metadata_file)
     if name is None:
-        name = parse_month(language_folder.parent) or KNOWN_MONTHS.get(label.lower())
+        name = parse_date_in_name(language_folder.parent) or KNOWN_MONTHS.get(label.lower())
     if not name:
         raise unknown_month_error(language_folder, label, "2022-06", "etc/metadata.json")
     return name
@@ -117,7 +117,7 @@ def _qrels_file_month(path: Path, months_by_label: Mapping[str, str]) -> str:
     """
     label = path.name.partition(".")[0].lower()
     folder = "publish" if label == "heldout-test" else label
-    return months_by_label.get(folder) or KNOWN_MONTHS.get(folder) or parse_month(path) or ""
+    return months_by_label.get(folder) or KNOWN_MONTHS.get(folder) or parse_date_in_name(path) or ""
 
 
 def _add_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> None:

@@ -14,7 +14,7 @@ from builder.collection.imports.files import (
     NON_DOCUMENT,
     SnapshotFiles,
     infer_split_from_path,
-    parse_month,
+    parse_date_in_name,
     read_and_check_month,
     relative_path,
     unknown_month_error,
@@ -128,7 +128,7 @@ def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> 
     is_document = _file_kind(path, root) == DOCUMENTS
     folder = documents.parent if is_document and documents else path.parent
     number = None if is_document else NUMBERED_FILE.match(path.name.lower())
-    name = None if is_document else parse_month(path)
+    name = None if is_document else parse_date_in_name(path)
     if name is None and number and month_by_number:
         if number[1] == "test":
             return None
@@ -150,7 +150,7 @@ def _parse_folder_month(folder: Path, month_by_number: dict[str, str]) -> str | 
     known_months = (month for start, month in KNOWN_MONTHS.items() if name.startswith(start))
     number = NUMBERED_FOLDER.fullmatch(name)
     return (
-        parse_month(folder)
+        parse_date_in_name(folder)
         or next(known_months, None)
         or (month_by_number.get(number[1]) if number else None)
     )

@@ -31,7 +31,7 @@ NOT_NAMED = "the file names do not match this layout"
 
 @dataclass(frozen=True)
 class UnreadFiles:
-    """Files that an import does not read for the same reason.
+    """Group of files that an import skips for one common reason.
 
     Args:
         reason: Reason, such as `TREC_IS_READ`.

@@ -106,7 +106,7 @@ def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _chi_square(counts: Sequence[tuple[int, int]]) -> float:
-    """Return the chi-square statistic of pairs of Poisson counts, given the growth of their sums.
+    """Return the chi-square statistic of pairs of Poisson counts; growth is the ratio of sums.
 
     The difference between a count and its expectation has the variance growth * before * (1 +
     growth). The sum is exact, so that it does not depend on the order of the pairs.

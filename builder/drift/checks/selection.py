@@ -93,7 +93,9 @@ def _outcome_if_no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outco
     says = "no topic lost or gained its frequent queries at once"
     undetectable = find_undetectable_topics(connection)
     if undetectable is None:
-        return undecided_outcome(says, "no topic has enough frequent queries to show its deletion")
+        return undecided_outcome(
+            says, "no topic has enough frequent queries to tell whether it was deleted"
+        )
     if not undetectable:
         return Outcome(False, says, {}, "any one topic deleted from the list")
     rest = len(undetectable) - MAX_TOPICS_NAMED

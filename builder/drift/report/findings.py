@@ -166,7 +166,7 @@ def _query_turnover_finding(drift: Drift) -> Iterator[str]:
     least = min(pairs, key=lambda p: (_kept_query_share(p), -p["queries"]["new"]))
     queries = least["queries"]
     yield (
-        f"Listed queries {_describe_change(drift)} from {least['from']} to {least['to']}: "
+        f"The listed queries {_describe_change(drift)} from {least['from']} to {least['to']}: "
         f"{format_percent(_kept_query_share(least))} of "
         f"{format_count(queries['kept'] + queries['gone'])} were kept, "
         f"and {pluralize(queries['new'], 'query was', 'queries were')} added."

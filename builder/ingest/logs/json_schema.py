@@ -152,7 +152,7 @@ def _build_flat_struct_type(field_types: dict[str, pa.DataType]) -> pa.DataType 
 def _build_nested_schema(field_types: dict[str, pa.DataType]) -> pa.Schema | None:
     """Return a schema in which dotted names such as `a.b` are nested structs.
 
-    Return None if two names are equal, or if one name is the path to a parent of another.
+    Return None if a name is repeated, or is a dotted prefix of another (`a` and `a.b`).
     """
     if len(field_types) < len(RECORD_FIELDS):
         return None
