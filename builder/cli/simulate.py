@@ -114,10 +114,13 @@ def simulate(
         crawl_format=crawl_format.value,
         log_format=log_format.value,
     )
+    backups = set(folder.glob("*.bak"))
     if over:
         simulate_over_crawls(folder, over, params)
     else:
         write_world(folder, params, threads=threads)
+    for backup in sorted(set(folder.glob("*.bak")) - backups):
+        typer.echo(f"note: an earlier file was kept as {backup}", err=True)
     if not quiet:
         typer.echo(f"wrote {folder}; build it with: longeval build {folder / 'workflow.toml'}")
 

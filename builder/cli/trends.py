@@ -22,6 +22,7 @@ from builder.cli.filtering import (
 )
 from builder.cli.options import CollectionFolder, Format, Measures, OutputFormat, ScoredRuns
 from builder.cli.output import print_data_frames
+from builder.errors import UsageError
 from builder.io.disk import check_output_is_not_input
 
 if TYPE_CHECKING:
@@ -234,12 +235,16 @@ def check_assumptions(
 
 
 def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
-    """Check that the chart does not overwrite an input file.
+    """Check that the chart is an SVG file and does not overwrite an input file.
 
     Raises:
-        UsageError: The chart path is the path of an input file.
+        UsageError: The chart path has another suffix, or is the path of an input file.
     """
     if chart is not None:
+        if chart.suffix.lower() != ".svg":
+            raise UsageError(
+                f"--chart: expected a file name that ends in .svg, found {chart.name!r}"
+            )
         check_output_is_not_input(chart, *inputs)
 
 

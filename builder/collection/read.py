@@ -261,6 +261,6 @@ def open_collection(path: Path | str) -> Collection:
     if version is None:
         raise UsageError(
             f"{path}: not a published collection; expected a folder with {MANIFEST}, "
-            "as written by `longeval build`"
+            "as written by `longeval build` or `longeval import`"
         )
     return Collection(version)

@@ -1,6 +1,7 @@
 """Writes the topic table and the definition of a collection that is built from simulated data."""
 
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 from builder.simulation.calendar import Month
@@ -16,7 +17,7 @@ def write_topics(out: Path, topics: Sequence[tuple[str, str, str]]) -> None:
         topics: Id, label and alias of each topic; the alias may be empty.
     """
     lines = [f"{topic_id}\t{label}\t{alias}\tfr\tsimulated\n" for topic_id, label, alias in topics]
-    (out / "topics.tsv").write_text(TOPIC_HEADER + "".join(lines), encoding="utf-8")
+    _write_with_backup(out / "topics.tsv", TOPIC_HEADER + "".join(lines))
 
 
 def write_definition(
@@ -53,7 +54,15 @@ def write_definition(
         f'log = ["{_escape_toml(log)}"]\ncrawl = ["{_escape_toml(crawl)}"]\n'
         for month, log, crawl in snapshots
     ]
-    (out / "workflow.toml").write_text("\n".join(sections), encoding="utf-8")
+    _write_with_backup(out / "workflow.toml", "\n".join(sections))
+
+
+def _write_with_backup(path: Path, text: str) -> None:
+    """Write a text file; an existing file with other contents is renamed to `<name>.<n>.bak`."""
+    if path.exists() and path.read_text("utf-8", errors="replace") != text:
+        backups = (path.with_name(f"{path.name}.{number}.bak") for number in count(1))
+        path.replace(next(backup for backup in backups if not backup.exists()))
+    path.write_text(text, encoding="utf-8")
 
 
 def _escape_toml(text: str) -> str:

@@ -48,7 +48,8 @@ def simulate(
     The same parameters produce the same bytes, regardless of `threads`.
 
     Args:
-        out: Output folder; created if missing. Existing files are replaced.
+        out: Output folder; created if missing. Existing files are replaced, but a definition or a
+            topic table with other contents is kept as `*.bak`.
         params: Parameters of the simulation.
         progress: Function that receives a label, the number of finished rows and their total.
         threads: Number of worker processes that generate pages; if 1, no process is started.

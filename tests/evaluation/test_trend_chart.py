@@ -93,3 +93,9 @@ def test_the_command_draws_what_the_library_draws(tmp_path: Path) -> None:
     assert chart.read_text("utf-8") == trend_chart(snapshot_trend_report(frame))
     command = ["trend", "scores", str(table), "--chart", str(table)]
     assert isinstance(CliRunner().invoke(app, command).exception, UsageError)
+
+
+def test_a_chart_is_svg(tmp_path: Path) -> None:
+    command = ["trend", "scores", "scores.csv", "--chart", str(tmp_path / "chart.png")]
+    error = CliRunner().invoke(app, command).exception
+    assert str(error) == "--chart: expected a file that ends in .svg, found 'chart.png'"

@@ -401,3 +401,18 @@ def test_over_nothing(tmp_path: Path) -> None:
 def test_parameters_are_checked(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         SimulationParameters.model_validate(wrong)
+
+
+def test_an_edited_definition_is_kept_when_a_simulation_is_repeated(tmp_path: Path) -> None:
+    small = SimulationParameters(documents=40, queries=4, impressions=20, snapshots=1)
+    simulate(tmp_path, small)
+    definition = tmp_path / "workflow.toml"
+    written = definition.read_text()
+    simulate(tmp_path, small)
+    assert not list(tmp_path.glob("*.bak"))
+    for number in (1, 2):
+        definition.write_text(f"# edited {number}")
+        simulate(tmp_path, small)
+        assert (tmp_path / f"workflow.toml.{number}.bak").read_text() == f"# edited {number}"
+    assert definition.read_text() == written
+    assert len(list(tmp_path.glob("*.bak"))) == 2

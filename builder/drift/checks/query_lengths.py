@@ -53,7 +53,7 @@ def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
             None,
             says,
             numbers,
-            "nothing: no maximum length near that of the longest query would show",
+            "no maximum length near that of the longest query is detectable",
         )
     return Outcome(False, says, numbers, f"a limit of {limit} words")
 
