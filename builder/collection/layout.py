@@ -17,7 +17,8 @@ from pathlib import Path
 from builder.runtime.publisher import MANIFEST, SUMS
 
 CARD = "README.md"
-
+DRIFT = "drift.json"
+REPORT = "report.html"
 
 COLLECTION_TABLES: Mapping[str, str] = {
     "topics": "topics",

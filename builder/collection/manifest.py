@@ -106,13 +106,15 @@ def hashes_of_list_files(manifest: Mapping[str, Any]) -> dict[str, dict[str, str
 
 
 def collection_signature(
-    name: str, version: str, definition: dict[str, Any], tables: dict[str, Any]
+    definition: dict[str, Any], tables: dict[str, Any], builder_version: str = __version__
 ) -> str:
     """Return one line that identifies a version by name, content hash and definition hash."""
+    collection = definition["collection"]
     content = _short_hash({path: table["content"] for path, table in tables.items()})
     return (
-        f"{name} {version}|snapshots {len(definition['snapshots'])}|content {content}"
-        f"|definition {_short_hash(definition)}|longeval-builder {__version__}"
+        f"{collection['name']} {collection['version']}|snapshots {len(definition['snapshots'])}"
+        f"|content {content}|definition {_short_hash(definition)}"
+        f"|longeval-builder {builder_version}"
     )
 
 
@@ -142,9 +144,7 @@ def write_collection_manifest(
         "format": FORMAT,
         "name": collection["name"],
         "version": collection["version"],
-        "signature": collection_signature(
-            collection["name"], collection["version"], definition, tables
-        ),
+        "signature": collection_signature(definition, tables),
         "definition": definition,
         "tools": tool_versions(),
         "units": steps,

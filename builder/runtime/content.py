@@ -1,5 +1,7 @@
 """Content hash of a table, independent of row order and of the engine that wrote the file."""
 
+import duckdb
+
 from builder.io.tables import Table
 from builder.runtime.limits import ResourceLimits
 
@@ -14,8 +16,13 @@ FROM encoded
 """
 
 
-def content_hash(table: Table, limits: ResourceLimits) -> str:
+def content_hash(table: Table, limits: ResourceLimits, pair: tuple[str, str] | None = None) -> str:
     """Return a hash of a table's rows that does not depend on their order.
+
+    Args:
+        table: Table to hash; columns that are not in its schema are ignored.
+        limits: Memory and threads.
+        pair: Names of two snapshots, to hash only their rows of a change table.
 
     The MD5 digest of each row in JSON is split into four 32-bit words, and each word is summed over
     all rows, so that the hash also depends on the number of duplicates.
@@ -24,7 +31,11 @@ def content_hash(table: Table, limits: ResourceLimits) -> str:
         The number of rows and the hash: `<rows>-<32 hexadecimal digits>`.
     """
     with limits.connect_to_duckdb() as connection:
-        table.create_view(connection, "content")
+        columns = map(duckdb.ColumnExpression, table.schema.dtypes())
+        rows = table.relation(connection).select(*columns)
+        if pair:
+            rows = rows.filter(f"from_snapshot = '{pair[0]}' AND to_snapshot = '{pair[1]}'")
+        rows.create_view("content")
         row = connection.execute(_CONTENT).fetchall()[0]
     words = [int(word) % 2**32 for word in row[1:]]
     return f"{row[0]}-" + "".join(f"{word:08x}" for word in words)

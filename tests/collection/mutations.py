@@ -1,6 +1,7 @@
 """Kinds of damage to a good version, and the check that must find each."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -255,6 +256,25 @@ def _lost_document(folder: Path) -> None:
     seal(folder)
 
 
+def _sealed(change: Mutation) -> Mutation:
+    """Damage to the files of a version, sealed."""
+
+    def damage(folder: Path) -> None:
+        change(folder)
+        seal(folder)
+
+    return damage
+
+
+def _bilingual_without_one_text(folder: Path) -> None:
+    edit_manifest(folder, _claim_english)
+    for snapshot in (FIRST, LAST):
+        edit(folder, f"{snapshot}/queries", _english)
+        edit(folder, f"{snapshot}/documents", _english)
+    edit(folder, f"{LAST}/documents", where(0, text_en=None))
+    seal(folder)
+
+
 MUTATIONS: dict[str, tuple[str, Mutation]] = {
     "a bit of a table": ("LB003", in_bytes(f"{FIRST}/qrels.parquet", flip(0.4))),
     "a bit of the documents": (
@@ -450,5 +470,122 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
     "queries that are one in English": (
         "LB223",
         in_table(f"{FIRST}/queries", every(text_en="water")),
+    ),
+    "other rows of the same number": ("LB105", in_table(f"{FIRST}/coverage", every(shown=10**6))),
+    "changes of documents that were edited": (
+        "LB105",
+        in_table("changes/documents", every(text_changed=True), "document_changes"),
+    ),
+    "other parameters in the manifest": (
+        "LB004",
+        in_manifest(lambda m: m["definition"]["parameters"]["qrels"].update(cuts=[0.5, 0.6])),
+    ),
+    "another version in the manifest": (
+        "LB004",
+        in_manifest(lambda m: m.update(version="0.3.0")),
+    ),
+    "no report, sealed": ("LB001", _sealed(lambda folder: (folder / "report.html").unlink())),
+    "notes, sealed": (
+        "LB002",
+        _sealed(lambda folder: (folder / "notes.txt").write_text("x") and None),
+    ),
+    "a snapshot that is not defined": (
+        "LB002",
+        _sealed(
+            lambda folder: shutil.copytree(folder / LAST, folder / "snapshots/2022-08") and None
+        ),
+    ),
+    "texts of other documents": (
+        "LB109",
+        in_table(f"{FIRST}/documents", lambda rows: rows.with_columns(pl.col("text").reverse())),
+    ),
+    "a variant of a training query as a test query": (
+        "LB114",
+        in_table(f"{LAST}/queries", every(split="test")),
+    ),
+    "test queries in the training snapshot": (
+        "LB114",
+        in_table(f"{FIRST}/queries", every(split="test")),
+    ),
+    "snapshots out of order": (
+        "LB118",
+        in_manifest(lambda m: m["definition"]["snapshots"].reverse()),
+    ),
+    "an interval in words": (
+        "LB118",
+        in_manifest(lambda m: m["definition"]["snapshots"][0].update(start="June 2022")),
+    ),
+    "changes with other grades": (
+        "LB120",
+        in_table("changes/qrels", every(grade_from=2, grade_to=2), "qrel_changes"),
+    ),
+    "pages of a later crawl": ("LB121", in_table(f"{FIRST}/documents", every(fetched_at=1 << 31))),
+    "a topic less": ("LB122", in_table("topics", lambda rows: rows.head(1))),
+    "clicks of other pairs": (
+        "LB124",
+        in_table(f"{FIRST}/qrels", lambda rows: rows.with_columns(pl.col("clicks").reverse())),
+    ),
+    "counts of another card": (
+        "LB123",
+        in_bytes(
+            "README.md", lambda data: data.replace(b"| 2022-06 | 2", b"| 2022-09 | 2"), sealed=True
+        ),
+    ),
+    "hashes of other files": (
+        "LB123",
+        in_bytes(
+            "croissant.json",
+            lambda data: data.replace(b'"sha256": "', b'"sha256": "0'),
+            sealed=True,
+        ),
+    ),
+    "drift of another month": (
+        "LB123",
+        in_bytes("drift.json", lambda data: data.replace(b"2022-07", b"2022-08"), sealed=True),
+    ),
+    "a report of other numbers": (
+        "LB123",
+        in_bytes("report.html", lambda data: data.replace(b"2022", b"2032"), sealed=True),
+    ),
+    "rejects that nobody counted": (
+        "LB123",
+        in_table(f"{FIRST}/rejects", lambda rows: rows.tail(-1)),
+    ),
+    "rows lost in a step": (
+        "LB123",
+        in_manifest(lambda m: m["units"]["log 2022-06"]["ledger"].update(rows_in=1)),
+    ),
+    "a judgement twice in an export": (
+        "LB219",
+        in_bytes(
+            "trec/2022-06/qrels.txt",
+            lambda data: data + data.partition(b"\n")[0] + b"\n",
+            sealed=True,
+        ),
+    ),
+    "CRLF in an export, sealed": (
+        "LB219",
+        in_bytes("trec/2022-06/qrels.txt", lambda data: data.replace(b"\n", b"\r\n"), sealed=True),
+    ),
+    "URLs of one document": (
+        "LB219",
+        in_bytes("trec/2022-06/urls.tsv", lambda data: data.splitlines(True)[0], sealed=True),
+    ),
+    "an export without texts": (
+        "LB219",
+        _trec_file(lambda data: re.sub(rb"(?s)<TEXT>.*?</TEXT>", b"<TEXT>\n</TEXT>", data)),
+    ),
+    "no exports, sealed": ("LB219", _sealed(lambda folder: shutil.rmtree(folder / "trec"))),
+    "queries that are not translated": (
+        "LB217",
+        in_table(f"{FIRST}/queries", lambda rows: rows.with_columns(text_en="text")),
+    ),
+    "misread UTF-8": (
+        "LB228",
+        in_table(f"{FIRST}/documents", every(text="Ã©tÃ© Ã  NoÃ«l")),
+    ),
+    "an English text less": (
+        "LB225",
+        _bilingual_without_one_text,
     ),
 }

@@ -9,17 +9,31 @@ from builder.collection.checks import (
     contents,
     defects,
     derived,
+    descriptions,
     exports,
     files,
     labels,
     references,
     releases,
+    splits,
     tables,
 )
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Finding, Severity
 
-_CHECK_MODULES = (files, tables, references, derived, exports, releases, defects, labels, contents)
+_CHECK_MODULES = (
+    files,
+    tables,
+    references,
+    splits,
+    derived,
+    descriptions,
+    exports,
+    releases,
+    defects,
+    labels,
+    contents,
+)
 CHECKS: tuple[Check, ...] = tuple(
     sorted(
         (check for module in _CHECK_MODULES for check in module.CHECKS), key=lambda check: check.id

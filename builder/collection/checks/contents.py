@@ -5,10 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 import polars as pl
 
 from builder.collection.checks.context import ValidationContext
+from builder.collection.checks.files import REBUILD
 from builder.collection.checks.finding import Check, Defect
 
 BOILERPLATE_SHARE = 0.01
 """A text that occurs in more than this fraction of the documents is boilerplate."""
+COPIED_SHARE = 0.8
+"""Maximum fraction of queries whose English text may equal the source text, as names do."""
+MIN_QUERIES = 10
+"""Minimum number of queries of a snapshot for which this fraction is checked."""
 MARKUP_SHARE = 0.05
 """If a larger fraction of texts has HTML tags, the crawl was probably read as plain text."""
 MIN_BOILERPLATE_DOCUMENTS = 50
@@ -46,6 +51,9 @@ def _create_text_fault_finder(
         "runaway_english": "English texts repeat the same word many times",
         "search_operator": "texts contain a search operator such as site:",
         "markup": "texts contain HTML tags",
+        "misread": "texts contain replacement characters, or characters such as Ã©, which are "
+        "misread UTF-8",
+        "other_text_hash": "texts differ from their hash in the column `text_hash`",
     }
 
     def find_text_faults(context: ValidationContext) -> Iterator[Defect]:
@@ -58,7 +66,27 @@ def _create_text_fault_finder(
     return find_text_faults
 
 
+_find_untranslated_documents = _create_text_fault_finder("untranslated")
+
+
+def _find_untranslated_texts(context: ValidationContext) -> Iterator[Defect]:
+    yield from _find_untranslated_documents(context)
+    for where, summary in context.table_summaries.items():
+        count = summary.text_faults.counts["copied"]
+        if summary.rows >= MIN_QUERIES and count > COPIED_SHARE * summary.rows:
+            message = f"English texts of most of the {summary.rows:,} queries equal the source text"
+            yield where, message, count, tuple(summary.text_faults.examples["copied"])
+
+
 CHECKS = (
+    Check(
+        "LB109",
+        "texts match their hashes",
+        "error",
+        "texts that were attached to other documents",
+        REBUILD,
+        _create_text_fault_finder("other_text_hash"),
+    ),
     Check(
         "LB215",
         "few documents share the same text",
@@ -82,7 +110,7 @@ CHECKS = (
         "warning",
         "untranslated French texts that are not flagged",
         "translate again with `translate.retry = true`, which marks texts that remain untranslated",
-        _create_text_fault_finder("untranslated"),
+        _find_untranslated_texts,
     ),
     Check(
         "LB218",
@@ -107,5 +135,13 @@ CHECKS = (
         "HTML pages imported as plain text, with their tags as words",
         'set `crawl.text_format = "html"`',
         _create_text_fault_finder("markup", min_share=MARKUP_SHARE),
+    ),
+    Check(
+        "LB228",
+        "texts are decoded correctly",
+        "warning",
+        "pages in windows-1252 that were read as UTF-8, or the reverse",
+        "convert the crawl files to UTF-8, or correct the charset that they declare",
+        _create_text_fault_finder("misread", min_share=MARKUP_SHARE),
     ),
 )

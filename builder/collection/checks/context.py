@@ -1,6 +1,7 @@
 """Defines `ValidationContext`, through which checks read the collection to validate."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -9,9 +10,17 @@ import polars as pl
 from builder.collection import layout
 from builder.collection.checks.table_summary import TableSummary, fill_table_summary
 from builder.collection.read import Collection
+from builder.io.sources import Interval
 from builder.io.tables import Table, table_at
 from builder.runtime.stage import SCHEMAS
 from schemas import RELEASED
+
+
+def _parse_interval(start: str, end: str) -> Interval | None:
+    try:
+        return Interval.from_dates(datetime.fromisoformat(start), datetime.fromisoformat(end))
+    except ValueError:
+        return None
 
 
 class ValidationContext:
@@ -31,12 +40,20 @@ class ValidationContext:
         """Whether the collection includes documents; an imported release may not."""
         return bool(self.manifest["definition"].get("imported", {}).get("documents", True))
 
+    @property
+    def intervals(self) -> dict[str, Interval | None]:
+        """Interval of each snapshot, by name; None if its start or end is not an ISO 8601 time."""
+        return {
+            entry["name"]: _parse_interval(entry["start"], entry["end"])
+            for entry in self.manifest["definition"]["snapshots"]
+        }
+
     @cached_property
     def table_summaries(self) -> dict[str, TableSummary]:
         """Summaries of all tables of the collection, by path relative to the version folder."""
         return {
             where: fill_table_summary(TableSummary(table.schema, table.paths), where)
-            for where, table in self._list_tables()
+            for where, table in self.list_tables()
         }
 
     @property
@@ -44,7 +61,8 @@ class ValidationContext:
         """Whether the tables have been read, because a check used `table_summaries`."""
         return "table_summaries" in vars(self)
 
-    def _list_tables(self) -> Iterator[tuple[str, Table]]:
+    def list_tables(self) -> Iterator[tuple[str, Table]]:
+        """Yield the path of each expected table and the table, without reading it."""
         expected = self.manifest["tables"] if self.is_imported else None
         schemas = {**SCHEMAS, **(RELEASED if self.is_imported else {})}
         collection = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
@@ -64,6 +82,11 @@ class ValidationContext:
             table = table_at(folder, table_path, schemas[name])
             if expected is None or where in expected or table.paths:
                 yield where, table
+
+    def open_table(self, table_path: str) -> Table:
+        """Return a table, which need not be readable; its path is relative to the version."""
+        summary = self.table_summaries[table_path]
+        return Table(summary.paths, summary.schema)
 
     def scan_table(self, table_path: str) -> pl.LazyFrame | None:
         """Scan a table as a lazy frame; None if it cannot be read."""

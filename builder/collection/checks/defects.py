@@ -99,9 +99,9 @@ def _find_personal_data(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_missing_english_texts(context: ValidationContext) -> Iterator[Defect]:
-    """Report snapshots of a bilingual collection without English queries or documents.
+    """Report queries and documents of a bilingual collection without English texts.
 
-    An imported release may have translations of its queries only.
+    An imported release may have translations of its queries only, or of some of them.
     """
     if ENGLISH_SUFFIX not in context.collection.languages.values():
         return
@@ -109,9 +109,13 @@ def _find_missing_english_texts(context: ValidationContext) -> Iterator[Defect]:
     english = pl.col("text_en").str.strip_chars().str.len_bytes() > 0
     for table, kind in kinds.items():
         for name, rows in context.scan_snapshots(table):
-            count, found = rows.select(pl.len(), english=english.sum()).collect().row(0)
+            where, missing = f"snapshots/{name}/{table}", pl.col("text_en").is_null()
+            counts = rows.select(pl.len(), english=english.sum(), missing=missing.sum()).collect()
+            count, found, without = counts.row(0)
             if count and not found:
-                yield f"snapshots/{name}/{table}", f"no {kind} has an English text", count, ()
+                yield where, f"no {kind} has an English text", count, ()
+            elif without and not context.is_imported:
+                yield where, f"English texts of some {table} are missing", without, ()
 
 
 def _find_unlisted_query_collisions(context: ValidationContext) -> Iterator[Defect]:

@@ -8,8 +8,12 @@ import polars as pl
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 
-_IDS = {"documents": ("doc_id",), "queries": ("query_id",), "qrels": ("query_id", "doc_id")}
-"""Id columns of each table for which there is a change table."""
+_CHANGES = {
+    "documents": (["doc_id"], "tokens"),
+    "queries": (["query_id"], "impressions"),
+    "qrels": (["query_id", "doc_id"], "grade"),
+}
+"""Id columns of each table for which there is a change table, and a column that it also has."""
 
 
 def _find_rare_queries(context: ValidationContext) -> Iterator[Defect]:
@@ -32,40 +36,108 @@ def _find_rare_queries(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_incomplete_changes(context: ValidationContext) -> Iterator[Defect]:
-    """Report rows missing from a change table, and rows in it that occur in neither snapshot."""
-    for kind, ids in _IDS.items():
+    """Report rows missing from a change table, and rows in it that occur in neither snapshot.
+
+    In built collections, the values of both snapshots are compared, too.
+    """
+    for kind, (ids, value) in _CHANGES.items():
         changes = context.scan_table(f"changes/{kind}")
         frames = dict(context.scan_snapshots(kind))
         if changes is None:
             continue
+        values = [] if context.is_imported else [f"{value}_from", f"{value}_to"]
         for before, after in pairwise(context.collection.snapshots):
             if before not in frames or after not in frames:
                 continue
-            present = [_scan_ids(context, frames[name], name, ids) for name in (before, after)]
-            expected = pl.concat(present).unique()
-            is_pair = (pl.col("from_snapshot") == before) & (pl.col("to_snapshot") == after)
-            listed = changes.filter(is_pair).select(ids).with_columns(listed=True)
-            both = expected.with_columns(present=True).join(
-                listed, on=ids, how="full", coalesce=True
+            old, new = (
+                _scan_ids(context, frames[name], name, ids, {value: f"{value}_{side}"})
+                for name, side in ((before, "from"), (after, "to"))
             )
-            wrong = both.filter(pl.col("present").is_null() | pl.col("listed").is_null())
+            expected = old.join(new, on=ids, how="full", coalesce=True).select(*ids, *values)
+            is_pair = (pl.col("from_snapshot") == before) & (pl.col("to_snapshot") == after)
+            listed = changes.filter(is_pair).select(*ids, *values)
+            columns = [*ids, *values]
+            wrong = pl.concat(
+                first.join(second, on=columns, how="anti", nulls_equal=True).select(ids)
+                for first, second in ((expected, listed), (listed, expected))
+            ).unique()
             found = wrong.select(pl.concat_str(ids, separator=" ").sort()).collect().to_series()
             if len(found):
-                message = f"the changes from {before} to {after} do not list the same {kind} as "
-                message += "the two snapshots"
+                message = f"the changes from {before} to {after} differ from the {kind} of the two "
+                message += "snapshots"
                 yield f"changes/{kind}", message, len(found), tuple(found.head(3))
 
 
 def _scan_ids(
-    context: ValidationContext, rows: pl.LazyFrame, snapshot: str, ids: tuple[str, ...]
+    context: ValidationContext,
+    rows: pl.LazyFrame,
+    snapshot: str,
+    ids: list[str],
+    values: dict[str, str],
 ) -> pl.LazyFrame:
-    """Select the id columns of a table, with ids that are the same in all snapshots.
+    """Select the id columns of a table, with ids that are the same in all snapshots, and a value.
 
     The ids of an imported release, which may differ between snapshots, are replaced by their keys.
     """
     for column in ids:
         rows = context.replace_ids_with_keys(rows, snapshot, column)
-    return rows.select(ids)
+    return rows.rename(values).select(*ids, *values.values()).unique(ids)
+
+
+def _find_pages_outside_interval(context: ValidationContext) -> Iterator[Defect]:
+    """Report documents fetched outside the interval of their snapshot, if the crawl enforces it."""
+    crawl = context.manifest["definition"]["parameters"].get("crawl", {})
+    if context.is_imported or crawl.get("interval") != "enforce":
+        return
+    for name, documents in context.scan_snapshots("documents"):
+        interval = context.intervals[name]
+        if interval is not None:
+            inside = pl.col("fetched_at").is_between(interval.start, interval.stop, closed="left")
+            outside = documents.filter(~inside).select("doc_id").sort("doc_id").collect()
+            if outside.height:
+                message = "documents were fetched outside the interval of the snapshot"
+                examples = tuple(outside["doc_id"].head(3))
+                yield f"snapshots/{name}/documents", message, outside.height, examples
+
+
+def _find_unknown_topics(context: ValidationContext) -> Iterator[Defect]:
+    topics = context.scan_table("topics")
+    if context.is_imported or topics is None:
+        return
+    known = topics.select(topics="topic_id")
+    for name, queries in context.scan_snapshots("queries"):
+        listed = queries.select("query_id", "topics").explode("topics").drop_nulls("topics")
+        unknown = listed.join(known, on="topics", how="anti").select("topics").unique()
+        found = unknown.sort("topics").collect()["topics"]
+        if len(found):
+            message = "topics of queries are not in the table topics"
+            yield f"snapshots/{name}/queries", message, len(found), tuple(found.head(3))
+
+
+def _find_contradicting_evidence(context: ValidationContext) -> Iterator[Defect]:
+    """Report click-based judgements whose evidence differs from the click estimates.
+
+    Merged grades of variants (`variants.merge = "labels"`) have no estimates of their own.
+    """
+    variants = context.manifest["definition"]["parameters"].get("variants", {})
+    if context.is_imported or variants.get("merge") == "labels":
+        return
+    columns = ("impressions", "examinations", "clicks", "last_clicks", "attractiveness")
+    for name, (qrels, estimates) in context.scan_snapshots("qrels", "click_estimates"):
+        graded = qrels.filter(source="click").select(
+            "query_id",
+            "doc_id",
+            *columns,
+            query=pl.col("query_id").str.slice(1).str.to_integer(base=16, dtype=pl.UInt64),
+            doc=pl.col("doc_id").str.slice(1).str.to_integer(base=16, dtype=pl.UInt64),
+        )
+        keys = ["query", "doc", *columns]
+        wrong = graded.join(estimates.select(keys), on=keys, how="anti", nulls_equal=True)
+        found = wrong.select("query_id", "doc_id").sort("query_id", "doc_id").collect()
+        if found.height:
+            message = "the click evidence of judgements differs from click_estimates"
+            examples = tuple(" ".join(row) for row in found.head(3).iter_rows())
+            yield f"snapshots/{name}/qrels", message, found.height, examples
 
 
 CHECKS = (
@@ -85,5 +157,29 @@ CHECKS = (
         "change statistics that were computed from data other than the published data",
         "rebuild the version from its definition",
         _find_incomplete_changes,
+    ),
+    Check(
+        "LB121",
+        "documents were fetched in the interval of their snapshot",
+        "error",
+        "pages of a later crawl, which tell what happened after the queries were typed",
+        "rebuild the version from its definition",
+        _find_pages_outside_interval,
+    ),
+    Check(
+        "LB122",
+        "topics of queries exist",
+        "error",
+        "a topic table that was changed after the queries had been selected",
+        "rebuild the version from its definition",
+        _find_unknown_topics,
+    ),
+    Check(
+        "LB124",
+        "click evidence of judgements matches the click estimates",
+        "error",
+        "grades whose evidence was copied from other pairs or another month",
+        "rebuild the version from its definition",
+        _find_contradicting_evidence,
     ),
 )

@@ -1,40 +1,68 @@
 """Checks that the TREC files of a collection contain what its tables contain."""
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
 
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
-from builder.collection.export.files import qrel_line_expr, query_line_expr, trec_topic_expr
+from builder.collection.export.files import (
+    qrel_line_expr,
+    query_line_expr,
+    render_trec_documents,
+    trec_topic_expr,
+    url_line_expr,
+)
 from builder.collection.export.numeric_ids import assign_query_numbers, replace_ids_with_numbers
+from builder.runtime.progress import NoProgress
+from builder.runtime.publisher import sha256
 
+MISSING = "the export is missing, although the definition sets export.trec"
 DOCNO = re.compile(rb"^<DOCNO>(.*)</DOCNO>$", re.MULTILINE)
 
 
 def _find_export_differences(context: ValidationContext) -> Iterator[Defect]:
-    """Report documents, queries and judgements that only the export or only the table contains.
-
-    Document texts and URLs are not compared.
-    """
+    """Report documents, queries and judgements that differ between the export and the table."""
     for name, (queries, qrels) in context.scan_snapshots("queries", "qrels"):
-        folder = context.collection.path / "trec" / name
         texts = {
             language: queries.select("query_id", text=f"text{suffix}").drop_nulls("text")
             for language, suffix in context.collection.languages.items()
         }
         for path, rows in _expected_rows(queries, texts, qrels).items():
-            if (folder / path).is_file():
-                where = f"trec/{name}/{path}"
-                yield from _compare_rows(_read_rows(folder / path), rows.collect(), where)
+            yield from _compare_file(context, f"trec/{name}/{path}", rows)
     for name, documents in context.scan_snapshots("documents"):
-        yield from _compare_document_ids(context, name, documents)
+        urls = documents.select(row=url_line_expr())
+        yield from _compare_file(context, f"trec/{name}/urls.tsv", urls)
+        yield from _compare_documents(context, name, documents)
+
+
+def _compare_file(context: ValidationContext, where: str, rows: pl.LazyFrame) -> Iterator[Defect]:
+    """Compare the rows of an exported file with those expected; report a missing file.
+
+    CRLF is reported here only if the manifest has the hash of the file; see LB003.
+    """
+    path = context.collection.path / where
+    if path.is_file():
+        yield from _compare_rows(_read_rows(path), rows.collect(), where)
+        entry = context.manifest["files"].get(where, {})
+        if b"\r\n" in path.read_bytes() and sha256(path) == entry.get("sha256"):
+            yield where, "lines end with CRLF", 1, ()
+    elif _has_exports(context):
+        yield where, MISSING, 1, ()
+
+
+def _has_exports(context: ValidationContext) -> bool:
+    """Whether the version was built with `export.trec`."""
+    return bool(context.manifest["definition"]["parameters"].get("export", {}).get("trec"))
 
 
 def _expected_rows(
-    queries: pl.LazyFrame, texts: Mapping[str, pl.LazyFrame], qrels: pl.LazyFrame
+    queries: pl.LazyFrame,
+    texts: Mapping[str, pl.LazyFrame],
+    qrels: pl.LazyFrame,
 ) -> dict[str, pl.LazyFrame]:
     """Return the expected rows of each query and qrels file, as the column `row`.
 
@@ -65,35 +93,77 @@ def _read_rows(path: Path) -> pl.DataFrame:
     return pl.DataFrame({"row": rows}, schema={"row": pl.String}).filter(pl.col("row") != "")
 
 
-def _compare_document_ids(
+def _compare_documents(
     context: ValidationContext, snapshot: str, documents: pl.LazyFrame
 ) -> Iterator[Defect]:
+    """Compare the ids and texts of exported documents, by language, with the table."""
     for language, suffix in context.collection.languages.items():
         folder = context.collection.path / "trec" / snapshot / language / "documents"
-        if folder.is_dir():
-            count, ids = _read_document_ids(folder)
-            wanted = documents.drop_nulls(f"text{suffix}").select(row="doc_id").collect()
-            where = folder.relative_to(context.collection.path).as_posix()
-            yield from _compare_rows(ids, wanted, where, "documents")
-            if count != wanted.height:
-                message = f"the export has {count} documents, but the table has {wanted.height}"
-                yield where, message, 1, ()
+        where = folder.relative_to(context.collection.path).as_posix()
+        expected = _render_documents(context, snapshot, documents, suffix)
+        if not any(folder.glob("*")):
+            if _has_exports(context) and expected.height:
+                yield where, MISSING, 1, ()
+            continue
+        exported = _read_documents(folder)
+        yield from _compare_rows(exported, expected, where, "documents")
+        if exported.height != expected.height:
+            message = f"the export has {exported.height} documents, but the table has "
+            yield where, f"{message}{expected.height}", 1, ()
+        changed = exported.join(expected, on="row").filter(pl.col("hash") != pl.col("hash_right"))
+        if changed.height:
+            message = "documents have another text or title than in the table"
+            yield where, message, changed.height, tuple(changed["row"].head(3))
 
 
-def _read_document_ids(folder: Path) -> tuple[int, pl.DataFrame]:
-    """Return the number of `<DOC>` tags in a folder, and the document ids as the column `row`."""
-    count, ids = 0, []
-    for path in sorted(folder.iterdir()):
-        data = path.read_bytes()
-        count += data.count(b"<DOC>\n")
-        ids += [docno.decode(errors="replace") for docno in DOCNO.findall(data)]
-    return count, pl.DataFrame({"row": ids}, schema={"row": pl.String})
+def _render_documents(
+    context: ValidationContext, snapshot: str, documents: pl.LazyFrame, suffix: str
+) -> pl.DataFrame:
+    """Return the id of each document as the column `row`, and the hash of its expected export.
+
+    The hash is null if another program has rewritten the table with other types.
+    """
+    where = f"snapshots/{snapshot}/documents"
+    if context.table_summaries[where].problems:
+        ids = documents.drop_nulls(f"text{suffix}").select(
+            row="doc_id", hash=pl.lit(None, pl.String)
+        )
+        return ids.collect()
+    texts = render_trec_documents(context.open_table(where), suffix, NoProgress())
+    return _hash_documents(text.encode() for batch in texts for text in batch)
+
+
+def _read_documents(folder: Path) -> pl.DataFrame:
+    """Return the id of each exported document as the column `row`, and its hash."""
+    files = (path.read_bytes() for path in sorted(folder.iterdir()))
+    starts = (data.split(b"<DOC>\n") for data in files)
+    return _hash_documents(
+        b"<DOC>\n" * (index > 0) + part
+        for parts in starts
+        for index, part in enumerate(parts)
+        if index or part
+    )
+
+
+def _hash_documents(texts: Iterable[bytes]) -> pl.DataFrame:
+    """Return the DOCNO of each document as the column `row`, and the MD5 of its text."""
+    rows = [
+        (
+            docno[1].decode(errors="replace") if (docno := DOCNO.search(text)) else "",
+            hashlib.md5(text, usedforsecurity=False).hexdigest(),
+        )
+        for text in texts
+    ]
+    return pl.DataFrame(rows, schema={"row": pl.String, "hash": pl.String}, orient="row")
 
 
 def _compare_rows(
     exported: pl.DataFrame, expected: pl.DataFrame, where: str, kind: str = "lines"
 ) -> Iterator[Defect]:
-    """Report rows that only the export or only the table contains; the order is ignored."""
+    """Report rows that only the export or only the table contains, and repeated rows.
+
+    The order of rows is ignored.
+    """
     for first, second, reason in (
         (exported, expected, f"{kind} do not match a row of the table"),
         (expected, exported, "rows of the table are missing"),
@@ -101,12 +171,15 @@ def _compare_rows(
         different = first.join(second, on="row", how="anti", maintain_order="left")
         if different.height:
             yield where, reason, different.height, tuple(different["row"].head(3))
+    repeated = exported.filter(pl.col("row").is_first_distinct().not_())
+    if repeated.height:
+        yield where, f"{kind} are repeated", repeated.height, tuple(repeated["row"].head(3))
 
 
 CHECKS = (
     Check(
         "LB219",
-        "TREC exports contain the same document ids, queries and judgements as the tables",
+        "TREC exports contain the same documents, URLs, queries and judgements as the tables",
         "error",
         "document texts with <DOC> or </TEXT>, which TREC parsers cannot read",
         "export the version again",

@@ -1,15 +1,21 @@
 """Checks that a version contains exactly the files that its manifest lists, unchanged."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
+from builder.collection.croissant import CROISSANT
 from builder.collection.files import is_lfs_pointer
+from builder.collection.layout import CARD, DRIFT, REPORT
+from builder.collection.manifest import collection_signature
 from builder.io.parquet import ends_with_magic
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
 
+DESCRIPTIONS = frozenset({CARD, CROISSANT, DRIFT, REPORT})
+"""Files that describe a version; every version has them."""
 REBUILD = "rebuild the version from its definition, or download it again"
 FETCH_FROM_LFS = "fetch the file with `git lfs pull`; in GitHub Actions, check out with `lfs: true`"
 CONVERTED = "the line endings of the file were converted to CRLF"
@@ -39,15 +45,27 @@ def _list_expected_files(context: ValidationContext) -> set[str]:
 def _find_missing_files(context: ValidationContext) -> Iterator[Defect]:
     for name in sorted(_list_expected_files(context) - _list_files(context.collection.path)):
         yield name, "the file is listed in the manifest but does not exist", 1, ()
+    for name in sorted(DESCRIPTIONS - context.manifest["files"].keys()):
+        yield name, "every version has this file, but the manifest does not list it", 1, ()
 
 
 def _find_unlisted_files(context: ValidationContext) -> Iterator[Defect]:
     for name in sorted(_list_files(context.collection.path) - _list_expected_files(context)):
         yield name, "the file is not listed in the manifest", 1, ()
+    tables = {path for _, table in context.list_tables() for path in table.paths}
+    for name in sorted(context.manifest["files"].keys() - DESCRIPTIONS):
+        path = context.collection.path / name
+        if path not in tables and path.is_file() and not _is_trec_file(context, name):
+            message = "the manifest lists the file, but it is neither a table nor a TREC export of "
+            yield name, f"{message}a snapshot in the definition", 1, ()
     for path in sorted(context.collection.path.rglob("*")):
         if path.is_symlink():
             name = path.relative_to(context.collection.path).as_posix()
             yield name, "the path is a symbolic link; expected a regular file", 1, ()
+
+
+def _is_trec_file(context: ValidationContext, name: str) -> bool:
+    return any(name.startswith(f"trec/{snapshot}/") for snapshot in context.collection.snapshots)
 
 
 def _find_changed_files(context: ValidationContext) -> Iterator[Defect]:
@@ -97,6 +115,25 @@ def _find_checksum_mismatches(context: ValidationContext) -> Iterator[Defect]:
     wrong = sorted({name for name, _ in sums ^ {*expected.items()}})
     if wrong:
         yield SUMS, f"checksums in {SUMS} differ from {MANIFEST}", len(wrong), tuple(wrong[:3])
+    yield from _find_signature_mismatches(context.manifest)
+
+
+def _find_signature_mismatches(manifest: Mapping[str, Any]) -> Iterator[Defect]:
+    """Report a manifest whose name, version or signature contradicts its definition or tables."""
+    definition, tables = manifest["definition"], manifest["tables"]
+    for key in ("name", "version"):
+        if manifest[key] != definition["collection"].get(key):
+            expected = definition["collection"].get(key)
+            message = f"the {key} is {manifest[key]!r}, but {expected!r} in the definition"
+            yield MANIFEST, message, 1, ()
+            return
+    if any("content" not in entry for entry in tables.values()):
+        yield MANIFEST, "content hashes of tables are missing", 1, ()
+        return
+    builder_version = str(manifest["tools"].get("longeval-builder"))
+    if manifest["signature"] != collection_signature(definition, tables, builder_version):
+        message = "the definition or the tables differ from those whose hashes are in the signature"
+        yield MANIFEST, message, 1, ()
 
 
 CHECKS = (

@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import duckdb
 import polars as pl
 
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.files import REBUILD
 from builder.collection.checks.finding import Check, Defect
+from builder.collection.layout import CHANGE_TABLES
+from builder.runtime.content import content_hash
+from builder.runtime.limits import ResourceLimits
 from builder.text.keys import doc_id, fold, key64, query_id
 
 
@@ -50,16 +56,39 @@ def _find_unsorted_tables(context: ValidationContext) -> Iterator[Defect]:
             yield where, f"rows are not sorted by {key}", 1, ()
 
 
-def _find_wrong_row_counts(context: ValidationContext) -> Iterator[Defect]:
-    for where, entry in sorted(context.manifest["tables"].items()):
-        summary = context.table_summaries.get(where)
-        if summary and summary.is_readable and summary.rows != entry["rows"]:
-            yield (
-                where,
-                f"expected {entry['rows']} rows according to the manifest, found {summary.rows}",
-                1,
-                (),
-            )
+def _find_rows_not_in_manifest(context: ValidationContext) -> Iterator[Defect]:
+    """Report tables whose row count or content hash differs from the manifest.
+
+    Content hashes are compared only if the installed DuckDB, which computes them, is the one with
+    which the version was built.
+    """
+    is_comparable = context.manifest["tools"].get("duckdb") == duckdb.__version__
+    with TemporaryDirectory(prefix="longeval-") as scratch:
+        limits = ResourceLimits(Path(scratch))
+        for where, entry in sorted(context.manifest["tables"].items()):
+            table_path, pair = _split_pair(where)
+            summary = context.table_summaries.get(table_path)
+            if summary is None or not summary.is_readable:
+                continue
+            if pair is None and summary.rows != entry["rows"]:
+                counts = f"expected {entry['rows']} rows according to the manifest"
+                yield where, f"{counts}, found {summary.rows}", 1, ()
+            elif is_comparable and entry.get("content"):
+                found = content_hash(context.open_table(table_path), limits, pair)
+                if found != entry["content"]:
+                    yield where, "the rows differ from the content hash in the manifest", 1, ()
+
+
+def _split_pair(where: str) -> tuple[str, tuple[str, str] | None]:
+    """Split the manifest path of changes, such as `changes/qrels/2022-06_2022-07`.
+
+    Returns:
+        Path of the table, and the two snapshots; for other tables, the path and None.
+    """
+    table_path, _, pair = where.rpartition("/")
+    before, separator, after = pair.partition("_")
+    is_pair = separator and table_path in CHANGE_TABLES.values()
+    return (table_path, (before, after)) if is_pair else (where, None)
 
 
 def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
@@ -138,11 +167,11 @@ CHECKS = (
     ),
     Check(
         "LB105",
-        "row counts match the manifest",
+        "rows match the row counts and content hashes in the manifest",
         "error",
-        "wrong counts in published metadata",
+        "wrong counts in published metadata; tables that were changed after publication",
         REBUILD,
-        _find_wrong_row_counts,
+        _find_rows_not_in_manifest,
     ),
     Check(
         "LB106",

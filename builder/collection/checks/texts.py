@@ -7,10 +7,13 @@ import polars as pl
 
 from builder.queries.rules import OPERATOR
 from builder.queries.text_audit import FAULTS
+from builder.text.text_bytes import md5_hex_digests, to_text_bytes
 
 MAX_EXAMPLES = 3
 MIN_CLOSING_TAGS = 5
 """Minimum number of closing HTML tags in a text that is reported as markup."""
+MIN_MISREAD = 3
+"""Minimum number of misread characters in a text that is reported."""
 MAX_IDENTICAL_LENGTH = 40
 """Maximum length in characters of a text that may legitimately equal its translation."""
 
@@ -34,6 +37,17 @@ def _count_repeated_words(text: pl.Expr) -> pl.Expr:
     return words.list.eval(pl.element() == pl.element().shift(1)).list.sum().cast(pl.Int64)
 
 
+def _hash_texts(texts: pl.Series) -> pl.Series:
+    encoded = to_text_bytes(texts.rechunk())
+    digests = md5_hex_digests(encoded.data, encoded.ends[:-1], encoded.ends[1:])
+    return pl.Series(digests, dtype=pl.String)
+
+
+def _count_misread(column: str) -> pl.Expr:
+    """Count replacement characters and pairs such as `Ã©`, UTF-8 that was misread."""
+    return pl.col(column).str.count_matches(r"[ÂÃ][\x{80}-\x{bf}]|\x{e2}\x{20ac}|\x{FFFD}")
+
+
 _ENGLISH = pl.col("text_en")
 TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
     "documents": {
@@ -44,12 +58,16 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
             & (pl.col("text").str.len_chars() > MAX_IDENTICAL_LENGTH)
         ).fill_null(value=False),
         "runaway_english": _is_runaway_translation(_ENGLISH, pl.col("text")),
-        "control_character": pl.col("text").str.contains(r"[\x00-\x08\x0b-\x1f\x7f\x{FFFD}]"),
+        "other_text_hash": pl.col("text").map_batches(_hash_texts, return_dtype=pl.String)
+        != pl.col("text_hash"),
+        "misread": (_count_misread("text") >= MIN_MISREAD)
+        | (_count_misread("text_en") >= MIN_MISREAD).fill_null(value=False),
         "markup": pl.col("text").str.count_matches(r"(?i)</(?:p|div|span|li|td)>")
         >= MIN_CLOSING_TAGS,
     },
     "queries": {
         "empty_english": _ENGLISH.is_not_null() & (_ENGLISH.str.strip_chars() == ""),
+        "copied": (pl.col("text") == _ENGLISH).fill_null(value=False),
         "leaked_quotes": FAULTS["leaked_quotes"],
         "double_space": FAULTS["double_space"] | FAULTS["outer_space"],
         "control_character": FAULTS["control_character"],

@@ -280,10 +280,13 @@ def write_urls(path: Path, documents: Table) -> None:
         for batch in documents.iter_batches(["doc_id", "url"], batch_size=65_536):
             frame = pl.from_arrow(batch)
             if isinstance(frame, pl.DataFrame):
-                text = pl.concat_str(
-                    pl.col("doc_id"), collapse_whitespace_expr(pl.col("url")), separator="\t"
-                )
-                file.writelines(frame.select(text + "\n").to_series())
+                file.writelines(frame.select(url_line_expr() + "\n").to_series())
+
+
+def url_line_expr() -> pl.Expr:
+    """Return an expression for the line `doc_id<TAB>url`, with whitespace collapsed."""
+    url = collapse_whitespace_expr(pl.col("url"))
+    return pl.concat_str(pl.col("doc_id"), url, separator="\t")
 
 
 def write_lines(path: Path, lines: pl.Series) -> None:

@@ -1,0 +1,178 @@
+"""Checks that the files that describe a version, such as its card, agree with its tables."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from builder import __version__
+from builder.collection.checks.context import ValidationContext
+from builder.collection.checks.files import REBUILD
+from builder.collection.checks.finding import Check, Defect
+from builder.collection.croissant import CROISSANT
+from builder.collection.drift_file import read_drift
+from builder.collection.layout import CARD, DRIFT, REPORT
+from builder.drift import measure_drift
+from builder.drift.report import render_report
+from builder.errors import FormatError
+from builder.runtime.publisher import MANIFEST
+
+MAIN = ("documents", "queries", "qrels")
+
+
+def _find_wrong_descriptions(context: ValidationContext) -> Iterator[Defect]:
+    """Report descriptions whose name, version, sizes or hashes differ from the manifest."""
+    for name, find in (
+        (CARD, _card_errors),
+        (CROISSANT, _croissant_errors),
+        (DRIFT, _drift_errors),
+    ):
+        if (context.collection.path / name).is_file():
+            try:
+                errors = list(find(context))
+            except (FormatError, ValueError, LookupError, TypeError, AttributeError):
+                errors = ["the file cannot be read as a description of the version"]
+            for error in errors[:1]:
+                yield name, error, len(errors), ()
+
+
+def _sizes(context: ValidationContext) -> Iterator[tuple[str, list[int]]]:
+    """Yield the name of each snapshot, and its numbers of documents, queries and judgements."""
+    tables = context.manifest["tables"]
+    for name in context.collection.snapshots:
+        entries = [tables.get(f"snapshots/{name}/{kind}", {"rows": 0}) for kind in MAIN]
+        yield name, [int(entry["rows"]) for entry in entries]
+
+
+def _card_errors(context: ValidationContext) -> Iterator[str]:
+    """Yield what `README.md` states that differs from the manifest."""
+    lines = (context.collection.path / CARD).read_text("utf-8").splitlines()
+    title = f"# {context.collection.name} {context.collection.version}"
+    if title not in lines:
+        yield f"expected the heading {title!r}"
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    for name, counts in _sizes(context):
+        cells = [f"{count:,}" for count in counts]
+        if not any(row[0] == name and row[-len(cells) :] == cells for row in rows):
+            sizes = " | ".join(cells)
+            yield f"expected a row of snapshot {name} that ends with | {sizes} |"
+
+
+def _croissant_errors(context: ValidationContext) -> Iterator[str]:
+    """Yield what `croissant.json` states that differs from the manifest."""
+    metadata = json.loads((context.collection.path / CROISSANT).read_text("utf-8"))
+    for key in ("name", "version"):
+        if metadata[key] != context.manifest[key]:
+            yield f"expected the {key} {context.manifest[key]!r}, found {metadata[key]!r}"
+    files = context.manifest["files"]
+    listed = {entry["contentUrl"]: entry["sha256"] for entry in metadata["distribution"]}
+    expected = {
+        path: entry["sha256"]
+        for path, entry in files.items()
+        if path.startswith("snapshots/") and path.split("/")[2].removesuffix(".parquet") in MAIN
+    }
+    for path in sorted(expected.keys() | listed.keys()):
+        if listed.get(path) != expected.get(path):
+            yield f"the hash of {path} differs from the manifest"
+
+
+def _drift_errors(context: ValidationContext) -> Iterator[str]:
+    """Yield what `drift.json` states that differs from the manifest."""
+    drift = read_drift(context.collection.path) or {}
+    names = [entry["snapshot"] for entry in drift["snapshots"]]
+    if names != list(context.collection.snapshots):
+        yield f"expected snapshots {', '.join(context.collection.snapshots)}, found {names}"
+        return
+    for (name, counts), entry in zip(_sizes(context), drift["snapshots"], strict=True):
+        found = [entry["documents"], entry["queries"]["listed"], sum(entry["grades"])]
+        for kind, expected, count in zip(MAIN, counts, found, strict=True):
+            if not context.is_imported and expected != count:
+                yield f"expected {expected:,} {kind} in snapshot {name}, found {count:,}"
+    count = len(names) * (len(names) - 1) // 2
+    if len(drift["judgements"]) != count:
+        yield f"expected judgements of {count} pairs of snapshots, found {len(drift['judgements'])}"
+
+
+def _find_outdated_reports(context: ValidationContext) -> Iterator[Defect]:
+    """Report `report.html` if it does not show what is in `drift.json`.
+
+    The report is rendered again, which is only possible with the software that wrote it.
+    """
+    path = context.collection.path / REPORT
+    step = context.manifest["units"].get("drift all", {})
+    has_same_code = (
+        context.manifest["tools"].get("longeval-builder") == __version__
+        and step.get("version") == measure_drift.version
+    )
+    if has_same_code and path.is_file():
+        try:
+            rendered = render_report(read_drift(context.collection.path) or {})
+        except (FormatError, ValueError, LookupError, TypeError, AttributeError):
+            return
+        if path.read_text("utf-8", errors="replace") != rendered:
+            yield REPORT, f"the report does not show the statistics in {DRIFT}", 1, ()
+
+
+def _find_uncounted_rejects(context: ValidationContext) -> Iterator[Defect]:
+    """Report rejects that differ from the number of rows that each step rejected."""
+    for name, rejects in context.scan_snapshots("rejects"):
+        counted = rejects.group_by("stage", "reason").agg(pl.col("rows").sum()).collect()
+        found = {(stage, reason): rows for stage, reason, rows in counted.iter_rows()}
+        expected = _count_rejects(context.manifest["units"], name)
+        wrong = sorted(
+            f"{stage} {reason}"
+            for stage, reason in {*found, *expected}
+            if found.get((stage, reason), 0) != expected.get((stage, reason), 0)
+        )
+        if wrong and not context.is_imported:
+            message = "the rejects differ from the counts of the steps in the manifest"
+            yield f"snapshots/{name}/rejects", message, len(wrong), tuple(wrong[:3])
+
+
+def _find_lost_rows(context: ValidationContext) -> Iterator[Defect]:
+    """Report steps whose rows read are not the sum of rows kept and rejected."""
+    ledgers = {step: entry.get("ledger") for step, entry in context.manifest["units"].items()}
+    wrong = [
+        step
+        for step, ledger in sorted(ledgers.items())
+        if ledger and ledger["rows_in"] != ledger["rows_out"] + sum(ledger["rejected"].values())
+    ]
+    if wrong:
+        message = "steps read another number of rows than they kept and rejected"
+        yield MANIFEST, message, len(wrong), tuple(wrong[:3])
+
+
+def _count_rejects(units: dict[str, Any], snapshot: str) -> dict[tuple[str, str], int]:
+    """Return the number of rows that each stage rejected for each reason, from the manifest."""
+    return {
+        (step.partition(" ")[0], reason): int(rows)
+        for step, entry in units.items()
+        if step.partition(" ")[2] == snapshot
+        for reason, rows in entry.get("ledger", {}).get("rejected", {}).items()
+    }
+
+
+FINDERS = (
+    _find_wrong_descriptions,
+    _find_outdated_reports,
+    _find_uncounted_rejects,
+    _find_lost_rows,
+)
+
+
+def _find_all(context: ValidationContext) -> Iterator[Defect]:
+    for find in FINDERS:
+        yield from find(context)
+
+
+CHECKS = (
+    Check(
+        "LB123",
+        "the card, metadata, drift statistics, report and rejects agree with the tables",
+        "error",
+        "a card and a website with counts of another version",
+        REBUILD,
+        _find_all,
+    ),
+)
