@@ -34,7 +34,10 @@ def content_hash(table: Table, limits: ResourceLimits, pair: tuple[str, str] | N
         columns = map(duckdb.ColumnExpression, table.schema.dtypes())
         rows = table.relation(connection).select(*columns)
         if pair:
-            rows = rows.filter(f"from_snapshot = '{pair[0]}' AND to_snapshot = '{pair[1]}'")
+            for column, name in zip(("from_snapshot", "to_snapshot"), pair, strict=True):
+                rows = rows.filter(
+                    duckdb.ColumnExpression(column) == duckdb.ConstantExpression(name)
+                )
         rows.create_view("content")
         row = connection.execute(_CONTENT).fetchall()[0]
     words = [int(word) % 2**32 for word in row[1:]]

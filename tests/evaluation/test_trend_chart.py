@@ -98,4 +98,4 @@ def test_the_command_draws_what_the_library_draws(tmp_path: Path) -> None:
 def test_a_chart_is_svg(tmp_path: Path) -> None:
     command = ["trend", "scores", "scores.csv", "--chart", str(tmp_path / "chart.png")]
     error = CliRunner().invoke(app, command).exception
-    assert str(error) == "--chart: expected a file that ends in .svg, found 'chart.png'"
+    assert str(error) == "--chart: expected a file name that ends in .svg, found 'chart.png'"

@@ -130,7 +130,7 @@ def _render_documents(
         )
         return ids.collect()
     texts = render_trec_documents(context.open_table(where), suffix, NoProgress())
-    return _hash_documents(text.encode() for batch in texts for text in batch)
+    return _hash_documents(map(str.encode, batch) for batch in texts)
 
 
 def _read_documents(folder: Path) -> pl.DataFrame:
@@ -138,23 +138,22 @@ def _read_documents(folder: Path) -> pl.DataFrame:
     files = (path.read_bytes() for path in sorted(folder.iterdir()))
     starts = (data.split(b"<DOC>\n") for data in files)
     return _hash_documents(
-        b"<DOC>\n" * (index > 0) + part
+        (b"<DOC>\n" * (index > 0) + part for index, part in enumerate(parts) if index or part)
         for parts in starts
-        for index, part in enumerate(parts)
-        if index or part
     )
 
 
-def _hash_documents(texts: Iterable[bytes]) -> pl.DataFrame:
+def _hash_documents(batches: Iterable[Iterable[bytes]]) -> pl.DataFrame:
     """Return the DOCNO of each document as the column `row`, and the MD5 of its text."""
-    rows = [
-        (
-            docno[1].decode(errors="replace") if (docno := DOCNO.search(text)) else "",
-            hashlib.md5(text, usedforsecurity=False).hexdigest(),
-        )
-        for text in texts
-    ]
-    return pl.DataFrame(rows, schema={"row": pl.String, "hash": pl.String}, orient="row")
+    schema = {"row": pl.String, "hash": pl.String}
+    frames = [pl.DataFrame(map(_hash_document, texts), schema, orient="row") for texts in batches]
+    return pl.concat([pl.DataFrame(schema=schema), *frames])
+
+
+def _hash_document(text: bytes) -> tuple[str, str]:
+    docno = DOCNO.search(text)
+    digest = hashlib.md5(text, usedforsecurity=False).hexdigest()
+    return docno[1].decode(errors="replace") if docno else "", digest
 
 
 def _compare_rows(
