@@ -7,7 +7,7 @@ import typer
 
 from builder.cli.help import CommandGroup
 from builder.cli.options import Format, OutputFormat, Quiet
-from builder.cli.output import print_data_frames, print_rows
+from builder.cli.output import format_row_counts, print_data_frames, print_rows
 from builder.reporting.numbers import pluralize
 
 VersionFolder = Annotated[
@@ -49,6 +49,7 @@ def build_collection(
     report = build_classification(definition, out)
     if not quiet:
         print_rows(report.splits.to_dicts())
+        typer.echo(format_row_counts(report.ledger))
         typer.echo(f"{'published' if report.rebuilt else 'nothing to do:'} {report.folder}")
 
 

@@ -15,6 +15,7 @@ from builder.reporting.numbers import format_score
 if TYPE_CHECKING:
     import polars as pl
 
+    from builder.runtime.ledger import RowLedger
     from builder.runtime.runner import StepResult
 
 MAX_LIST_CHARS = 80
@@ -98,6 +99,14 @@ def join_reasons(result: "StepResult", limit: int = 3) -> str:
     return "; ".join(result.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
 
 
+def format_row_counts(ledger: "RowLedger") -> str:
+    """Format the numbers of rows read, kept, and rejected by reason."""
+    reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(ledger.rejected.items()) if n)
+    counts = f"{ledger.rows_in:,} {ledger.unit} = {ledger.rows_out:,} kept"
+    rejected = sum(ledger.rejected.values())
+    return f"{counts} + {rejected:,} rejected ({reasons})" if rejected else counts
+
+
 def print_step(result: "StepResult") -> None:
     """Print the row counts, duration, reasons and notes of a step of a build.
 
@@ -106,11 +115,7 @@ def print_step(result: "StepResult") -> None:
     if not result.has_run or result.ledger is None:
         return
     ledger = result.ledger
-    reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(ledger.rejected.items()) if n)
-    counts = f"{ledger.rows_in:,} {ledger.unit} = {ledger.rows_out:,} kept"
-    rejected = sum(ledger.rejected.values())
-    if rejected:
-        counts += f" + {rejected:,} rejected ({reasons})"
+    counts = format_row_counts(ledger)
     if warning := _empty_step_warning(result):
         counts += f"; {warning}"
     cause = "" if result.reasons == ("not built yet",) else f"  [{join_reasons(result)}]"

@@ -1,6 +1,6 @@
 """Explorer page that lists documents, queries or judgements that changed between two snapshots."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from builder.explore.forms import (
     ALL,
@@ -155,12 +155,24 @@ def _read_filter_values(
 ) -> dict[str, str]:
     topics = [row["topic_id"] for row in source.fetch_rows(Statement(TOPICS))]
     return {
-        "status": request.choice_parameter("status", STATUSES[kind]),
+        "status": _read_filter_of_kind(request, "status", STATUSES, kind),
         "degree": request.choice_parameter("degree", CHANGE_BANDS),
-        "direction": request.choice_parameter("direction", list(DIRECTIONS[kind])),
+        "direction": _read_filter_of_kind(request, "direction", DIRECTIONS, kind),
         "host": request.text_parameter("host"),
         "topic": request.choice_parameter("topic", topics),
     }
+
+
+def _read_filter_of_kind(
+    request: PageRequest, name: str, options: Mapping[str, Collection[str]], kind: str
+) -> str:
+    """Return a filter of the selected kind of change; empty if it applies only to another kind.
+
+    If users select another kind in the form, it still sends the filters of the previous one.
+    """
+    every = dict.fromkeys(option for names in options.values() for option in names)
+    value = request.choice_parameter(name, list(every))
+    return value if value in options[kind] else ""
 
 
 def _create_filter_fields(

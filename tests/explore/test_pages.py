@@ -121,6 +121,20 @@ def test_lists_have_pages(app: ASGIApp, explored: Path) -> None:
     assert "There are only" in ask(app, "/pages?page=99").text
 
 
+def test_filters_of_another_kind_of_change_are_ignored(app: ASGIApp) -> None:
+    """The form sends them if a user selects another kind."""
+    for filters in ("kind=queries&status=updated&direction=longer", "kind=qrels&status=gone"):
+        kind = filters.partition("&")[0]
+        found = ask(app, f"/changes?{filters}")
+        assert found.status == 200
+        assert Reader(found.text).tables[0].rows == _changes(app, kind)
+    assert ask(app, "/changes?kind=queries&status=nonsense").status == 400
+
+
+def _changes(app: ASGIApp, parameters: str) -> list[list[str]]:
+    return Reader(ask(app, f"/changes?{parameters}").text).tables[0].rows
+
+
 def test_changes_are_filtered(app: ASGIApp, explored: Path) -> None:
     rows = builder.open_collection(explored).table("document_changes").collect()
     pair = rows.filter(from_snapshot="2022-06", to_snapshot="2022-07")

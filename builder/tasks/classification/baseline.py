@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from builder.errors import DataError
 from builder.evaluation.checks import require
 from builder.extras import import_optional_module
 from builder.io import parquet
@@ -32,14 +33,24 @@ def run_classification_baseline(
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
-        UsageError: the folder is not a classification collection, or C is not positive.
+        UsageError: the folder is not a classification collection, the training set lacks a label,
+            or C is not positive.
+        DataError: the training posts have no word in common.
     """
     require(regularization > 0, "a positive regularization C", regularization)
     model = _create_model(regularization)
     train = _read_posts(collection, "train").join(
         _read_table(collection, "labels", "train"), on="id"
     )
-    model.fit(train["text"].to_list(), train["label"].to_list())
+    labels = train["label"].unique().sort().to_list()
+    require(len(labels) > 1, "training posts with both labels", labels)
+    try:
+        model.fit(train["text"].to_list(), train["label"].to_list())
+    except ValueError as error:
+        raise DataError(
+            f"{collection}: expected training posts that share words; scikit-learn cannot train on "
+            f"these {train.height}: {error}"
+        ) from None
     frames = [_predict_labels(model, _read_posts(collection, split)) for split in TEST_SPLITS]
     predicted = pl.concat(frames)
     predictions.parent.mkdir(parents=True, exist_ok=True)

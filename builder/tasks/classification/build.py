@@ -53,22 +53,15 @@ from builder.tasks.classification.manifest import (
     write_dataset_card,
 )
 from builder.tasks.classification.markers import read_markers
+from builder.tasks.classification.posts import MALFORMED
 from builder.tasks.classification.selection import select_posts
 from builder.tasks.classification.table_schemas import Labels, Posts
 from schemas import Rejects
 
 STAGE = "classification"
-STAGE_VERSION = "1"
+STAGE_VERSION = "2"
 """Incremented when the output for the same definition and posts changes."""
-ADD_FINAL_LABELS = """
-ALTER TABLE candidate ADD COLUMN label VARCHAR;
-ALTER TABLE candidate ADD COLUMN source VARCHAR;
-UPDATE candidate SET label = marked, source = 'distant' WHERE split <> 'unlabelled';
-UPDATE candidate SET label = v.verdict, source = 'human',
-    reason = CASE WHEN v.verdict IS NULL THEN 'annotators_disagree'
-                  WHEN v.verdict = 'neutral' THEN 'human_neutral' END
-FROM verdict AS v
-WHERE v.id = candidate.id AND reason IS NULL AND split IN ('dev', 'within', 'short', 'long');
+NUMBER_AUTHORS = """
 CREATE TEMP TABLE author_number AS
     SELECT author, row_number() OVER (ORDER BY author) - 1 AS number
     FROM (SELECT DISTINCT author FROM candidate WHERE reason IS NULL);
@@ -223,7 +216,7 @@ def _write_tables(
         connection.register("verdict", human_labels.to_arrow())
         require_labels_match_posts(connection, inputs.annotations)
         select_posts(connection, definition)
-        connection.execute(ADD_FINAL_LABELS)
+        connection.execute(NUMBER_AUTHORS)
         ledger.rows_out = _write_splits(connection, folder)
         write_query_result(connection, SELECT_REJECTS, folder / REJECTS_FILE, Rejects)
         drift = measure_drift(connection)
@@ -249,13 +242,20 @@ def _write_splits(connection: duckdb.DuckDBPyConnection, folder: Path) -> int:
 def _check_splits_not_empty(
     definition: ClassificationDefinition, drift: dict[str, Any], rejects: Path
 ) -> None:
+    rejected = _count_rejects(rejects)
+    reasons = ", ".join(f"{reason} {rows}" for reason, rows in rejected.items()) or "nothing"
+    if rejected.keys() <= set(MALFORMED) and not any(s["posts"] for s in drift["splits"].values()):
+        raise DataError(
+            "expected posts with the fields id, time (Unix seconds or ISO 8601), author and text "
+            f"(not HTML), as JSON lines or Parquet, found none; rejected: {reasons}; convert the "
+            "files, or correct `posts`"
+        )
     wanted = [split for split in SPLITS if getattr(definition.authors, split) > 0]
     empty = [split for split in wanted if not drift["splits"][split]["posts"]]
     if empty:
-        reasons = ", ".join(f"{reason} {rows}" for reason, rows in _count_rejects(rejects).items())
         raise DataError(
             f"expected posts in every split, found none in {', '.join(empty)}; rejected: "
-            f"{reasons or 'nothing'}; check [intervals], or set the share of the split in "
+            f"{reasons}; check [intervals], or set the share of the split in "
             "[authors] to 0"
         )
 

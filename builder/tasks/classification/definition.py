@@ -157,8 +157,8 @@ class SamplingSection(Section):
 
     kind: Literal["balanced", "natural"] = Field(
         default="balanced",
-        description="`balanced`: as many positive as negative posts; `natural`: the distribution "
-        "of the input",
+        description="`balanced`: as many positive as negative posts by their final label; "
+        "`natural`: the distribution of the input",
     )
     train: MaxPosts = Field(
         default=None, description="Maximum number of training posts; default: all"

@@ -30,7 +30,8 @@ from builder.tasks.classification.posts import PostBlock, read_posts
 from builder.text.keys import fold, key64
 
 URL = r"(?i)\b[a-z][a-z0-9+.-]*://\S*|\bwww\.\S+"
-MENTION = r"@\w+"
+MENTION = r"(?i)(?:\brt\s+)?@\w+(?:[.-]\w+)*(?:@\w+(?:[.-]\w+)*)?"
+"""Mention of a user, also of one on another server, and the mark of a retweet before it."""
 WORK_SCHEMA = {
     "file": pl.String,
     "line": pl.UInt64,
@@ -56,7 +57,8 @@ or `reason` is null.
 def deduplication_key_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression whose values are equal for duplicate texts.
 
-    The key contains the folded words, without URLs and mentions, and with numbers replaced by 0.
+    The key contains the folded words, without URLs, mentions and marks of retweets (`RT @user`),
+    and with numbers replaced by 0.
     """
     plain = text.str.replace_all(URL, " ").str.replace_all(MENTION, " ")
     return fold(plain.str.replace_all(r"\b\d+\b", "0"))

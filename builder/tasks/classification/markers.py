@@ -7,7 +7,8 @@ Of overlapping markers, the longest matches: `:))` is not `:)`. The last charact
 may be repeated (`:DDD`), emoticons may be adjacent (`:):)`), and emoji may have any skin tone and
 variation selector. An emoji that is part of a zero-width joiner sequence does not match.
 Emoticons do not match inside words, times and URLs (`xDirect`, `10:(3)`, `http://`), but an
-emoticon without letters may end a word (`thanks:)`).
+emoticon without letters may end a word (`thanks:)`), unless it begins with a closing bracket, as
+the end of `(see below):`.
 """
 
 import re
@@ -138,10 +139,11 @@ def _compile_emoticon_patterns(emoticons: list[str]) -> tuple[re.Pattern[str], r
         f"(?P<{_emoticon_group_name(index)}>{form})" for index, form in enumerate(repeated)
     )
     worded = "|".join(re.escape(text) for text in emoticons if text[0].isalnum())
+    closing = "|".join(re.escape(text) for text in emoticons if text[0] in ")]}")
     first = re.escape("".join(sorted({text[0] for text in emoticons})))
-    before = rf"(?=[{first}])(?<![{_EMOTICON_CHARS}\d])" + (
-        rf"(?!(?<=\w)(?:{worded}))" if worded else ""
-    )
+    before = rf"(?=[{first}])(?<![{_EMOTICON_CHARS}\d])"
+    before += rf"(?!(?<=\w)(?:{worded}))" if worded else ""
+    before += rf"(?!(?<=\S)(?:{closing}))" if closing else ""
     run = re.compile(rf"{before}(?>(?:{'|'.join(repeated)})++)(?![\w{_EMOTICON_CHARS}])")
     return re.compile(one), run
 

@@ -1,13 +1,14 @@
 """Reads timestamped posts from JSON lines (plain, gzip or zstd) or Parquet.
 
 Records have the fields id, time, author and text; time is in Unix seconds or ISO 8601 (UTC unless
-an offset is given). Malformed records are returned with their line number and a reject reason.
+an offset is given). Characters that platforms escape for HTML, such as `&lt;`, are restored.
+Malformed records are returned with their line number and a reject reason.
 """
 
-import math
+import html
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,17 @@ import pyarrow as pa
 
 from builder.errors import FormatError
 from builder.evaluation.textlines import numbered_lines
+from builder.ingest.rejects import RejectError
+from builder.ingest.timestamps import parse_time
 from builder.io.parquet import MAGIC, open_file
 from builder.io.sources import Source
 
 RECORDS_PER_BLOCK = 100_000
 FIELDS = ("id", "time", "author", "text")
-MIN_TIME, MAX_TIME = -(2**40), 2**40
+MALFORMED = ("not_json_object", "no_id", "no_author", "no_text", "html_text", "bad_time")
+"""Reject reasons of malformed records."""
+_ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|#39|#x27);", re.IGNORECASE)
+_HTML = re.compile(r"\s*<p\b.*</p>\s*", re.IGNORECASE | re.DOTALL)
 POST_SCHEMA = {
     "line": pl.UInt64,
     "id": pl.String,
@@ -122,6 +128,9 @@ def _parse_post(record: Any) -> tuple[str, int, str, str] | str:
         return "no_author"
     if not text:
         return "no_text"
+    if _HTML.fullmatch(text):
+        return "html_text"
+    text = _ESCAPED.sub(lambda match: html.unescape(match[0].lower()), text)
     time = parse_unix_seconds(record.get("time"))
     return "bad_time" if time is None else (post_id, time, author, text)
 
@@ -134,16 +143,8 @@ def _field_to_string(value: object) -> str | None:
 
 
 def parse_unix_seconds(timestamp: object) -> int | None:
-    """Convert a number, ISO 8601 string or datetime to Unix seconds; None if it is invalid."""
-    if isinstance(timestamp, bool):
-        return None
-    if isinstance(timestamp, int | float):
-        return math.floor(timestamp) if MIN_TIME < timestamp < MAX_TIME else None
+    """Convert a time, as in logs and crawls, to Unix seconds; None if it is invalid."""
     try:
-        time = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
-        if not isinstance(time, datetime):
-            return None
-        aware_time = time if time.tzinfo else time.replace(tzinfo=UTC)
-        return math.floor(aware_time.timestamp())
-    except (ValueError, OverflowError):
+        return parse_time(timestamp)
+    except RejectError:
         return None

@@ -1,4 +1,4 @@
-"""Removes duplicates within and across splits from candidate posts, and samples the rest.
+"""Removes duplicates within and across splits from candidate posts, labels and samples the rest.
 
 Reject reasons, in this order:
 
@@ -6,7 +6,9 @@ Reject reasons, in this order:
 2. `label_conflict`: posts with the same text have different distant labels.
 3. `duplicate_text`: a preferred post (by author hash, then id) has the same text.
 4. `near_duplicate_of_another_split`: a preferred post of another split has a similar text.
-5. `not_sampled`: the split is full; posts are sampled by a keyed hash of their id.
+5. `annotators_disagree`, `human_neutral`: human labels of a development or test post are tied, or
+   mostly neutral.
+6. `not_sampled`: the split is full; posts are sampled by a keyed hash of their id.
 
 Texts are similar if the Jaccard similarity of their word bigrams is at least theta > 1/2. All such
 pairs are found: similar sets of m and n bigrams share at least c = ceil(theta max(m, n)) bigrams,
@@ -100,6 +102,17 @@ UPDATE candidate SET reason = 'near_duplicate_of_another_split'
 WHERE rank IN (SELECT rank FROM near_duplicate)
 """
 
+ADD_FINAL_LABELS = """
+ALTER TABLE candidate ADD COLUMN label VARCHAR;
+ALTER TABLE candidate ADD COLUMN source VARCHAR;
+UPDATE candidate SET label = marked, source = 'distant' WHERE split <> 'unlabelled';
+UPDATE candidate SET label = v.verdict, source = 'human',
+    reason = CASE WHEN v.verdict IS NULL THEN 'annotators_disagree'
+                  WHEN v.verdict = 'neutral' THEN 'human_neutral' END
+FROM verdict AS v
+WHERE v.id = candidate.id AND reason IS NULL AND split IN ('dev', 'within', 'short', 'long');
+"""
+
 REJECT_UNSAMPLED = """
 UPDATE candidate SET reason = 'not_sampled'
 WHERE reason IS NULL AND split = $split AND rank NOT IN (
@@ -111,7 +124,7 @@ WHERE reason IS NULL AND split = $split AND rank NOT IN (
 """
 
 COUNT_LABELS = """
-SELECT marked, count(*) FROM candidate WHERE reason IS NULL AND split = $split GROUP BY marked
+SELECT label, count(*) FROM candidate WHERE reason IS NULL AND split = $split GROUP BY label
 """
 
 
@@ -120,17 +133,18 @@ def select_posts(
 ) -> None:
     """Create the table `candidate`, with a reject reason for each post that is not selected.
 
-    The table has the columns of the work table and `rank` (order of precedence); `reason` is null
-    for selected posts.
+    The table has the columns of the work table, `rank` (order of precedence), `label` (final label)
+    and `source` (of the label); `reason` is null for selected posts.
 
     Args:
-        connection: DuckDB connection with the view `work`.
+        connection: DuckDB connection with the views `work` and `verdict` (majority labels).
         definition: Definition of the collection, with the similarity threshold and split sizes.
     """
     connection.execute(CREATE_CANDIDATES)
     connection.execute(REJECT_LABEL_CONFLICTS)
     connection.execute(REJECT_DUPLICATE_TEXTS)
     reject_near_duplicates(connection, definition.text.near_duplicate)
+    connection.execute(ADD_FINAL_LABELS)
     for split in SPLITS:
         limit_split_size(connection, split, definition.sampling)
 
@@ -154,13 +168,14 @@ def limit_split_size(
 ) -> None:
     """Limit a split to its maximum size: reject the posts with the largest hashes.
 
-    With balanced sampling, labeled splits keep equal numbers of positive and negative posts.
+    With balanced sampling, labeled splits keep equal numbers of posts with the final labels
+    positive and negative.
     """
     counts = dict(connection.execute(COUNT_LABELS, {"split": split}).fetchall())
     size = getattr(sampling, split) or sum(counts.values())
     balanced = sampling.kind == "balanced" and split in LABELED_SPLITS
     limit = min([size // 2, *_polarity_counts(counts)]) if balanced else size
-    group = "marked" if balanced else "split"
+    group = "label" if balanced else "split"
     connection.execute(REJECT_UNSAMPLED.format(group=group), {"split": split, "limit": limit})
 
 

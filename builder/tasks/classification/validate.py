@@ -24,7 +24,7 @@ from builder.tasks.classification.definition import (
     ClassificationDefinition,
 )
 from builder.tasks.classification.labeling import deduplication_key_expr
-from builder.tasks.classification.markers import read_markers
+from builder.tasks.classification.markers import MarkerList, read_markers
 from builder.tasks.classification.selection import CREATE_FEATURES, CREATE_NEAR_DUPLICATES
 from builder.tasks.classification.table_schemas import Labels, Posts
 
@@ -45,7 +45,8 @@ def validate_classification(folder: Path, markers: Path | None = None) -> list[F
 
     Args:
         folder: Version folder, with `manifest.json`.
-        markers: Marker list (TSV) named in the definition; None for the built-in list.
+        markers: Marker list (TSV) named in the definition; None for the built-in list. Ignored if
+            markers were removed from the texts.
 
     Raises:
         UsageError: the folder is not a published classification collection.
@@ -57,7 +58,8 @@ def validate_classification(folder: Path, markers: Path | None = None) -> list[F
         return findings
     definition = ClassificationDefinition.model_validate(manifest["made_from"]["definition"])
     findings += _check_tables(folder)
-    posts = _read_posts(folder, markers)
+    labels = definition.labels
+    posts = _read_posts(folder, None if labels.strip_markers else read_markers(markers))
     findings += _check_post_times(posts, definition)
     with duckdb.connect() as connection:
         connection.register("published", posts.to_arrow())
@@ -136,14 +138,19 @@ def _check_tables(folder: Path) -> Iterator[Finding]:
             yield _create_finding("LC102", f"labels/{split}.parquet", message, unpaired, REBUILD)
 
 
-def _read_posts(folder: Path, markers: Path | None) -> pl.DataFrame:
-    """Read the posts of all splits, with the columns required for finding duplicates."""
+def _read_posts(folder: Path, markers: MarkerList | None) -> pl.DataFrame:
+    """Read the posts of all splits, with the columns required for finding duplicates.
+
+    Args:
+        folder: Version folder.
+        markers: Markers in the texts, which duplicates ignore; None if there are none.
+    """
     frames = [
         parquet.read(folder / "posts" / f"{split}.parquet").with_columns(split=pl.lit(split))
         for split in SPLITS
     ]
-    posts, marker_list = pl.concat(frames), read_markers(markers)
-    stripped = [marker_list.remove_all(text) for text in posts["text"]]
+    posts = pl.concat(frames)
+    stripped = [markers.remove_all(text) if markers else text for text in posts["text"]]
     return (
         posts.with_columns(stripped=pl.Series(stripped, dtype=pl.String))
         .with_columns(identity=deduplication_key_expr(pl.col("stripped")))

@@ -5,7 +5,7 @@ import pytest
 
 from builder.errors import DataError, MissingExtraError, UsageError
 from builder.tasks.classification import evaluate_classification, run_classification_baseline
-from tests.tasks.classification.helpers import read
+from tests.tasks.classification.helpers import post, read, tiny
 
 
 def write_predictions(path, labels):
@@ -82,6 +82,17 @@ def test_the_baseline_learns_and_loses_with_time(collection, tmp_path):
     again = tmp_path / "new" / "again.tsv"
     run_classification_baseline(collection.folder, again)
     assert again.read_bytes() == path.read_bytes()
+
+
+def test_a_training_set_without_classes_or_words_is_an_error(tmp_path):
+    pytest.importorskip("sklearn")
+    natural = '\n[sampling]\nkind = "natural"\n'
+    positive = tiny(tmp_path, [post(1, "sun :)"), post(2, "joy :)")], natural)
+    with pytest.raises(UsageError, match=r"with both labels, found \['positive'\]"):
+        run_classification_baseline(positive.folder, tmp_path / "p.tsv")
+    distinct = tiny(tmp_path, [post(1, "sun :)"), post(2, "rain :(")], version="0.2.0")
+    with pytest.raises(DataError, match="that share words"):
+        run_classification_baseline(distinct.folder, tmp_path / "p.tsv")
 
 
 def test_scikit_learn_is_named_when_it_is_absent(collection, tmp_path, monkeypatch):

@@ -54,6 +54,7 @@ def test_json_lines(tmp_path, name):
         (json.dumps(GOOD | {"id": True}), "no_id"),
         (json.dumps(GOOD | {"author": None}), "no_author"),
         (json.dumps(GOOD | {"text": ["x"]}), "no_text"),
+        (json.dumps(GOOD | {"text": "<p>so happy :)</p>"}), "html_text"),
         (json.dumps(GOOD | {"time": "yesterday"}), "bad_time"),
         (json.dumps(GOOD | {"time": None}), "bad_time"),
         (json.dumps(GOOD | {"time": 1e30}), "bad_time"),
@@ -65,6 +66,15 @@ def test_records_that_are_no_posts(tmp_path, record, reason):
     posts, malformed = read(path)
     assert posts.height == 1
     assert malformed == [(2, reason)]
+
+
+def test_characters_that_platforms_escape_are_restored(tmp_path):
+    texts = ["I &lt;3 AT&amp;T", "&amp;lt; &copy=1 &nbsp;", "&quot;no&quot; it&#39;s"]
+    lines = [json.dumps(GOOD | {"text": text}) for text in texts]
+    path = tmp_path / "posts.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    expected = ["I <3 AT&T", "&lt; &copy=1 &nbsp;", '"no" it\'s']
+    assert read(path)[0]["text"].to_list() == expected
 
 
 def test_parquet(tmp_path):
@@ -101,7 +111,12 @@ def test_files_that_cannot_be_read(tmp_path):
         ("1970-01-01T01:00:00+01:00", 0),
         (datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), 1),
         (datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC).replace(tzinfo=None), 1),
-        (date(1970, 1, 1), None),
+        (date(1970, 1, 2), 86_400),
+        ("1420070400", 1_420_070_400),
+        (20150101, 1_420_070_400),
+        ("2015-01-01 00:00:00 UTC", 1_420_070_400),
+        ("1420070400000", None),
+        (1_420_070_400_000, None),
         (True, None),
         (float("nan"), None),
         (float("inf"), None),
@@ -117,7 +132,9 @@ def test_times(value, expected):
     ("text", "expected"),
     [
         ("Great  DAY!!", "great day"),
-        ("RT @Some_One: great day https://t.co/x1", "rt great day"),
+        ("RT @Some_One: great day https://t.co/x1", "great day"),
+        ("@ann@mas.to @bob.bsky.social. great day", "great day"),
+        ("on RT great day", "on rt great day"),
         ("see www.example.org/x now", "see now"),
         ("Été 2016, 3 jours", "ete 0 0 jours"),
         ("covid19", "covid19"),

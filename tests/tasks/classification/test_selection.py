@@ -1,5 +1,6 @@
 """Which posts stay: each reason, sampling, near-duplicates, human labels."""
 
+import json
 from itertools import combinations
 
 import duckdb
@@ -108,6 +109,60 @@ def test_an_own_list_of_markers(tmp_path):
         "1": "positive",
         "2": "negative",
     }
+
+
+def test_an_own_list_of_markers_is_validated(tmp_path):
+    """The built-in marker `:D` is a part of these texts, so they are not duplicates."""
+    (tmp_path / "mine.tsv").write_text(
+        "marker\tkind\tpolarity\tname\n😀\temoji\tpositive\ta\n😡\temoji\tnegative\tb\n"
+    )
+    texts = ["so warm :D 😀", "so warm 😀", "so cold 😡", "so wet 😡"]
+    more = (
+        "\n[authors]\ntrain = 0.5\ndev = 0.5\nwithin = 0\nshort = 0\nlong = 0\nunlabelled = 0\n"
+        '\n[labels]\nmarkers = "mine.tsv"\n\n[text]\nnear_duplicate = 1\n'
+    )
+    records = [post(n, text, author=("ann", "cy")[n % 2]) for n, text in enumerate(texts)]
+    (tmp_path / "posts.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
+    build = build_classification(define(tmp_path, more=more), tmp_path / "out")
+    splits = dict(build.splits.select("split", "posts").iter_rows())
+    assert (splits["train"], splits["dev"]) == (2, 2)
+    assert validate_classification(build.folder) == []
+
+
+def test_human_labels_are_balanced(tmp_path):
+    """People find two of the three negative posts positive."""
+    texts = ["sun :)", "joy :)", "win :)", "rain :(", "loss :(", "pain :("]
+    human = {"0": "positive", "3": "positive", "4": "positive", "5": "negative", "1": "neutral"}
+    (tmp_path / "human.tsv").write_text(
+        "".join(f"{name}\tann\t{label}\n" for name, label in human.items())
+    )
+    (tmp_path / "posts.jsonl").write_text(
+        "".join(json.dumps(post(n, text)) + "\n" for n, text in enumerate(texts))
+    )
+    more = (
+        "\n[authors]\ntrain = 0\ndev = 1\nwithin = 0\nshort = 0\nlong = 0\nunlabelled = 0\n"
+        '\n[labels]\nannotations = ["human.tsv"]\n'
+    )
+    build = build_classification(define(tmp_path, more=more), tmp_path / "out")
+    assert sorted(read(build, "labels", "dev")["label"]) == ["negative", "positive"]
+    assert build.ledger.rejected == {"human_neutral": 1, "not_sampled": 3}
+
+
+def test_retweets_are_duplicates(tmp_path):
+    build = tiny(
+        tmp_path, [post(1, "so good 😀"), post(2, "RT @me: so good 😀"), post(3, "bad 😡")]
+    )
+    assert build.ledger.rejected == {"duplicate_text": 1}
+
+
+def test_files_without_posts_are_an_error(tmp_path):
+    with pytest.raises(DataError) as error:
+        tiny(tmp_path, [post(1, "sun :)", time=1_462_060_800_000)])
+    assert str(error.value) == (
+        "expected posts with the fields id, time (Unix seconds or ISO 8601), author and text (not "
+        "HTML), as JSON lines or Parquet, found none; rejected: bad_time 1; convert the files, or "
+        "correct `posts`"
+    )
 
 
 def test_human_labels_replace_distant_ones(collection, posts, tmp_path):
