@@ -123,6 +123,12 @@ def excluded_keys(
     }
 
 
+def excluded_users(verdicts: Table | None, filters: Sequence[VerdictFilter]) -> pl.Series:
+    """Return the keys of all users whom filters exclude, such as bots, without duplicates."""
+    keys = excluded_keys(verdicts, filters, "user").values()
+    return pl.concat([pl.Series(dtype=pl.UInt64), *keys]).unique().sort()
+
+
 def note_unmatched_filters(
     filters: Sequence[VerdictFilter], kind: str, excluded: Mapping[str, pl.Series]
 ) -> Iterator[str]:
