@@ -469,8 +469,7 @@ def test_files_edited_after_publication_are_compared(
     printed = capsys.readouterr()
     assert printed.out.splitlines()[-1] == "rows differ"
     assert printed.err == (
-        f"warning: {path}: the file was changed after publication; the version is compared as it "
-        "is\n"
+        f"warning: {path}: the file was changed after publication; the version is compared as is\n"
     )
 
 
