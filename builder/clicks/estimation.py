@@ -12,7 +12,6 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
-import polars as pl
 
 from builder.clicks.diagnostics import write_click_diagnostics
 from builder.clicks.model_estimates import create_model_estimates
@@ -28,7 +27,7 @@ from builder.io.engine import set_sql_variables
 from builder.io.tables import write_query_result
 from builder.parameters import ClickParameters
 from builder.plugins import plugin_packages
-from builder.queries import excluded_keys
+from builder.queries import excluded_users
 from builder.runtime.ledger import RejectWriter, RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
@@ -109,8 +108,7 @@ def estimate_relevance(
         The ledger, which counts impressions. Reject reasons: `query_not_selected`, `user_left_out`,
         and `no_click_skipped` if impressions without clicks are skipped.
     """
-    users = excluded_keys(verdicts, filters, "user").values()
-    excluded = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
+    excluded = excluded_users(verdicts, filters)
     selection = ImpressionSelection(impressions, candidates, variants, excluded)
     share = SDBN_ENGINE_SHARE if params.model == "sdbn" else ENGINE_SHARE
     with limits.connect_to_duckdb(share) as connection:

@@ -126,7 +126,8 @@ class VariantParameters(Section):
     )
     files: tuple[str, ...] = Field(
         default=(),
-        description="TSV files with manually defined variant sets: set name and query per line",
+        description="TSV files with manually defined variant sets: set name and query per line; "
+        "not with `sets` off",
     )
     merge: Literal["clicks", "labels", "none"] = Field(
         default="clicks",
@@ -134,6 +135,16 @@ class VariantParameters(Section):
         "all members; labels: as one query, with the grades of all members, merged as in LongEval "
         "(1 and 2 give 1; 0 and a higher grade drop the pair); none: every query separately",
     )
+
+    @model_validator(mode="after")
+    def _require_sets_for_files(self) -> "VariantParameters":
+        """Reject files of sets if no sets are formed."""
+        if self.files and self.sets == "off":
+            raise ValueError(
+                'files: manually defined sets have no effect with sets = "off"; use "signature" or '
+                '"edit", or remove the files'
+            )
+        return self
 
 
 class SplitParameters(Section):

@@ -36,7 +36,12 @@ from builder.queries.topics import (
     topic_differences,
 )
 from builder.queries.variants import find_variants
-from builder.queries.verdicts import collect_verdicts, excluded_keys, verdict_coverage
+from builder.queries.verdicts import (
+    collect_verdicts,
+    excluded_keys,
+    excluded_users,
+    verdict_coverage,
+)
 
 __all__ = [
     "FORMULA",
@@ -55,6 +60,7 @@ __all__ = [
     "collect_verdicts",
     "detect_personal_data",
     "excluded_keys",
+    "excluded_users",
     "find_leaks",
     "find_variants",
     "funnel_steps",

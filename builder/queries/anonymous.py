@@ -120,15 +120,10 @@ def open_k_anonymous_queries(
         DataError: `params.anonymity` is `users`, but no impression has a user.
     """
     with limits.connect_to_duckdb(0.6) as connection:
-        impressions.create_view(connection, "impressions")
+        create_log_view(connection, impressions, excluded_users)
         log_queries.create_view(connection, "log_queries")
         total = None
-        if excluded_users is None or excluded_users.is_empty():
-            connection.execute(ALL_IMPRESSIONS)
-        else:
-            users = excluded_users.alias("user").to_frame().to_arrow()
-            connection.register("excluded_users", users)
-            connection.execute(ELIGIBLE_IMPRESSIONS)
+        if excluded_users is not None and not excluded_users.is_empty():
             total = _count_rows(connection, "(SELECT DISTINCT query FROM impressions)")
         eligible = count_queries(connection, params)
         connection.execute(TEXTS)
@@ -140,6 +135,18 @@ def open_k_anonymous_queries(
             connection=connection,
             params=params,
         )
+
+
+def create_log_view(
+    connection: duckdb.DuckDBPyConnection, impressions: Table, excluded_users: pl.Series | None
+) -> None:
+    """Create the view `impressions`, and the view `log` without those of excluded users."""
+    impressions.create_view(connection, "impressions")
+    if excluded_users is None or excluded_users.is_empty():
+        connection.execute(ALL_IMPRESSIONS)
+        return
+    connection.register("excluded_users", excluded_users.alias("user").to_frame().to_arrow())
+    connection.execute(ELIGIBLE_IMPRESSIONS)
 
 
 def _count_rows(connection: duckdb.DuckDBPyConnection, table: str) -> int:

@@ -61,7 +61,23 @@ def read_monthly_counts(path: Path) -> pl.DataFrame:
             path,
             invalid["line"][0],
         )
+    if "total" in dtypes:
+        _check_totals(cast, path)
     return cast.drop("line")
+
+
+def _check_totals(counts: pl.DataFrame, path: Path) -> None:
+    """Raise a FormatError if a total is 0, or if a month has two totals."""
+    first = pl.col("total").first().over("month")
+    wrong = counts.with_columns(first=first).filter((pl.col("total") != first) | (first == 0))
+    if wrong.height:
+        month, total, other, line = wrong.select("month", "total", "first", "line").row(0)
+        raise FormatError(
+            "total: expected one total above 0 per month, namely all counts of the source in this "
+            f"month, found {total:g}{f' and {other:g}' if total != other else ''} in {month}",
+            path,
+            line,
+        )
 
 
 def _read_delimited_file(path: Path, separator: str) -> pl.DataFrame:

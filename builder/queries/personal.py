@@ -18,7 +18,7 @@ from builder.queries.iban import IBAN_LENGTHS
 
 KINDS = ("email", "phone", "iban", "nir", "card", "ip")
 
-EMAIL = r"[\p{L}\p{N}_%+\-]\s?@\s?[\p{L}\p{N}\-]+(?:\s?\.\s?[\p{L}\p{N}\-]+)*\s?\.\s?\p{L}{2,}"
+EMAIL = r"[\p{L}\p{N}_%+\-.]\s?@\s?[\p{L}\p{N}\-]+(?:\s?\.\s?[\p{L}\p{N}\-]+)*\s?\.\s?\p{L}{2,}"
 PHONE = (
     r"(?:^|[^\d])"
     r"(?:(?:\+|00)[ .\-]?33[ .\-]*(?:\(0\)|0)?[ .\-]*|\(?0)[1-79]\)?"
@@ -47,6 +47,9 @@ _LONGEST_IBAN = 2 * max(IBAN_LENGTHS.values())
 _NIR = re.compile(r"[1-478]\d{2}(?:0[1-9]|1[0-2]|[2-9]\d)(?:\d{2}|2[AB])\d{6}\d{2}")
 _IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 _IPV6 = re.compile(r"[0-9A-Fa-f:.]+")
+_PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")
+"""Range from which public addresses are assigned (RFC 4291). Others are valid, but may be names of
+programs: `d::` in `std::vector`."""
 _CARD = re.compile(
     r"4\d{15}(?:\d{3})?|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0|6|8)\d{12}"
     r"|(?:35|50|5[6-9]|6\d)\d{14}(?:\d{3})?"
@@ -154,9 +157,10 @@ def _has_ip_address(text: str) -> bool:
 def _is_public_ip(address: str) -> bool:
     """Return whether a text is a public (globally reachable) IPv4 or IPv6 address."""
     try:
-        return ipaddress.ip_address(address).is_global
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
+    return parsed.is_global and (parsed.version == 4 or parsed in _PUBLIC_IPV6)
 
 
 _VERIFIERS: tuple[tuple[str, Callable[[str], bool]], ...] = (

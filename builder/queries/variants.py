@@ -14,16 +14,27 @@ import polars as pl
 
 from builder.io.sources import Source
 from builder.io.tables import write_frame
-from builder.parameters import SplitParameters, VariantParameters
+from builder.parameters import SelectionParameters, SplitParameters, VariantParameters
+from builder.queries.anonymous import create_log_view
 from builder.queries.manual_sets import read_manual_sets
 from builder.queries.sets import build_variant_sets
 from builder.queries.unmatched import note_unmatched_manual_sets
+from builder.queries.verdicts import excluded_users
 from builder.runtime.ledger import RejectWriter, RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Before, FileReference, HasFrench, Same, SettingReference
+from builder.runtime.references import (
+    Before,
+    FileReference,
+    Filters,
+    HasFrench,
+    Same,
+    SettingReference,
+)
 from builder.runtime.stage import stage
-from schemas import Candidates, Impressions, KeptCandidates, Variants
+from schemas import Candidates, Impressions, KeptCandidates, Variants, Verdicts
+
+_DEFAULT_SELECTION = SelectionParameters()
 
 SET_USERS = """
 WITH members AS (
@@ -39,7 +50,7 @@ FROM askers GROUP BY representative
 """
 
 
-@stage("variants", version="2", writes=(Variants, KeptCandidates))
+@stage("variants", version="3", writes=(Variants, KeptCandidates))
 def find_variants(
     out: Path,
     *,
@@ -52,6 +63,11 @@ def find_variants(
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.variants.files)] = (),
     has_french: HasFrench = True,
+    select: Annotated[
+        SelectionParameters, SettingReference(lambda w, _: w.select)
+    ] = _DEFAULT_SELECTION,
+    verdicts: Same[Verdicts] | None = None,
+    filters: Filters = (),
 ) -> RowLedger:
     """Stage: find the variant sets of a snapshot, and merge the counts of their members.
 
@@ -69,6 +85,9 @@ def find_variants(
         progress: Advances by the number of candidates.
         files: Files with manually defined sets.
         has_french: Whether queries may be French; otherwise no words are ignored.
+        select: Section `[select]`; `anonymity` is the unit of the column `users`.
+        verdicts: Table with the schema `Verdicts`.
+        filters: Conditions on verdicts that exclude users, such as bots.
 
     Returns:
         The ledger, which counts queries; variants that another query represents are dropped.
@@ -91,8 +110,9 @@ def find_variants(
             ledger.notes.extend(note_unmatched_manual_sets(manual_sets, rows["text"]))
         if params.merge != "clicks":
             sets = sets.with_columns(representative="query")
-        impressions.create_view(connection, "log")
-        kept = merge_variant_counts(rows, sets, _count_set_users(connection, sets))
+        create_log_view(connection, impressions, excluded_users(verdicts, filters))
+        set_users = _count_set_users(connection, sets, select)
+        kept = merge_variant_counts(rows, sets, set_users)
     write_frame(sets, out / "variants.parquet", Variants)
     write_frame(kept, out / "kept_candidates.parquet", Candidates)
     ledger.rows_out = kept.height
@@ -125,7 +145,7 @@ def merge_variant_counts(
         variant_sets: Table with the schema `Variants`.
         set_users: Number of distinct users of each set with several members, with the columns
             `query` and `set_users`. The users of the members are summed for sets that are missing,
-            because the log has no user ids.
+            because impressions are counted as users.
     """
     members = candidates.drop("variant_set").join(
         variant_sets.select("query", "representative", "variant_set"), on="query"
@@ -145,9 +165,14 @@ def merge_variant_counts(
     )
 
 
-def _count_set_users(connection: duckdb.DuckDBPyConnection, sets: pl.DataFrame) -> pl.DataFrame:
-    """Count the distinct users of every set with several members: `query`, `set_users`."""
-    if (sets["query"] == sets["representative"]).all():
+def _count_set_users(
+    connection: duckdb.DuckDBPyConnection, sets: pl.DataFrame, select: SelectionParameters
+) -> pl.DataFrame:
+    """Count the distinct users of every set with several members: `query`, `set_users`.
+
+    No set is counted if impressions are counted instead of users.
+    """
+    if select.anonymity != "users" or (sets["query"] == sets["representative"]).all():
         return pl.DataFrame(schema={"query": pl.UInt64, "set_users": pl.UInt32})
     connection.register("sets", sets.select("query", "representative").to_arrow())
     set_users: pl.DataFrame = connection.sql(SET_USERS).pl()

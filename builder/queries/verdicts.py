@@ -46,7 +46,7 @@ SUBJECTS_PER_CALL = 100_000
 
 @stage(
     "verdicts",
-    version="2",
+    version="3",
     writes=(Verdicts,),
     plugins=lambda w: plugin_packages("verdicts", w.verdicts.plugins),
 )
@@ -121,6 +121,12 @@ def excluded_keys(
         each.name: rows.filter(_matches_filter_expr(each))["key"].unique().sort()
         for each in same_kind
     }
+
+
+def excluded_users(verdicts: Table | None, filters: Sequence[VerdictFilter]) -> pl.Series:
+    """Return the keys of all users whom filters exclude, such as bots, without duplicates."""
+    keys = excluded_keys(verdicts, filters, "user").values()
+    return pl.concat([pl.Series(dtype=pl.UInt64), *keys]).unique().sort()
 
 
 def note_unmatched_filters(

@@ -7,9 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from builder.cli import app
+from builder.collection.compare import compare
 from builder.collection.export import export
-from builder.errors import DataError
-from tests.collection.releases import imported, write
+from builder.errors import DataError, UsageError
+from tests.collection.releases import imported, opened, write
 
 
 @pytest.fixture
@@ -69,3 +70,28 @@ def test_an_export_without_documents_is_refused(
     export(version, layout, tmp_path / "export", languages=("fr",))
     described = json.loads((tmp_path / "export/longeval-export.json").read_text())
     assert (described["languages"], described["omitted"]) == (["fr"], {})
+
+
+def test_huggingface_has_all_languages(version: Path, tmp_path: Path) -> None:
+    """The tables had English texts although `longeval-export.json` said `fr`."""
+    with pytest.raises(UsageError, match=r"texts in all languages \(fr, en\); omit --language"):
+        export(version, "huggingface", tmp_path / "hub", languages=("fr",))
+    assert not (tmp_path / "hub").exists()
+    export(version, "huggingface", tmp_path / "hub", languages=("en", "fr"))
+
+
+def test_the_language_of_a_sci_export_is_known_to_its_import(version: Path, tmp_path: Path) -> None:
+    """French texts became an English collection."""
+    out = export(version, "longeval-sci", tmp_path / "a/r", languages=("fr",))
+    again = imported(out, "longeval-sci")
+    assert opened(again).languages == {"fr": ""}
+    assert compare(version, again.version).tables == ()
+
+
+def test_texts_of_two_source_languages_are_not_compared(version: Path, tmp_path: Path) -> None:
+    """All judgements were said to be attached to other query texts."""
+    write(tmp_path / "a/r/2022-06/queries.txt", "1\twater\n")
+    write(tmp_path / "a/r/2022-06/qrels.txt", "1 0 7 1\n")
+    english = imported(tmp_path / "a/r", "longeval-sci")
+    with pytest.raises(UsageError, match=r"the same source language, found fr in .* and en in "):
+        compare(version, english.version)

@@ -126,6 +126,12 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
             "qrels",
             "expected two cuts in strictly ascending order, above 0 and at most 1, found",
         ),
+        (
+            "[clicks]",
+            '[variants]\nsets = "off"\nfiles = ["other.tsv"]\n[clicks]',
+            "variants",
+            'files: manually defined sets have no effect with sets = "off"; use "signature" or',
+        ),
         ("[clicks]", "[clicks", None, "not valid TOML"),
         (
             "[clicks]",

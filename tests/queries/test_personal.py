@@ -68,6 +68,7 @@ def iban(country: str, account: str) -> str:
         (luhn("37828224631000"), "card"),
         ("91.198.174.192", "ip"),
         ("2a02:8400::1 bloqué", "ip"),
+        ("jean.dupont.@mail.example", "email"),
     ],
 )
 def test_personal_data_is_found(text: str, expected: str) -> None:
@@ -100,6 +101,9 @@ def test_personal_data_is_found(text: str, expected: str) -> None:
         "iphone 12 256 go",
         "loi 2016-1088 du 8 août 2016",
         "1 2 3 soleil",
+        "c++ std::vector",
+        "perl Data::Dumper",
+        "fe80::1",
         "",
     ],
 )

@@ -107,6 +107,8 @@ def test_counts_are_read_from_each_format(room, suffix: str) -> None:
         ("label\tmonth\tcount\na\t2022-01\t-1\n", 2),
         ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t4\n", 2),
         ("label\tmonth\tcount\ttotal\na\t2022-01\t5\tinf\n", 2),
+        ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t9\nb\t2022-01\t5\t8\n", 3),
+        ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t9\nb\t2022-02\t0\t0\n", 3),
         ("label\tmonth\tcount\na\t2022-01\tNaN\n", 2),
         ("label\tmonth\tcount\na\t2022-01\t1e16\n", 2),
         ('label\tmonth\tcount\n"a\nb"\t2022-01\t5\n\na\t2022-02\n', 5),

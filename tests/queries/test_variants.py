@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from builder.errors import FormatError
 from builder.io.tables import Table, table_at
-from builder.parameters import SplitParameters, VariantParameters
+from builder.parameters import (
+    SelectionParameters,
+    SplitParameters,
+    VariantParameters,
+    VerdictFilter,
+)
 from builder.queries import find_variants, query_aliases
 from builder.queries.manual_sets import read_manual_sets
 from builder.queries.sets import build_variant_sets
@@ -205,6 +210,9 @@ def run(  # type: ignore[no-untyped-def]
     files=(),
     notes: Sequence[str] = (),
     has_french: bool = True,
+    select: SelectionParameters | None = None,
+    verdicts: Table | None = None,
+    filters: Sequence[VerdictFilter] = (),
 ) -> tuple[Table, Table]:
     log = room.log(shown)
     texts = {text for text, _, _ in shown}
@@ -232,6 +240,9 @@ def run(  # type: ignore[no-untyped-def]
         progress=NoProgress(),
         files=files,
         has_french=has_french,
+        select=select or SelectionParameters(),
+        verdicts=verdicts,
+        filters=filters,
     )
     ledger.check("variants")
     assert (ledger.rows_in, ledger.notes) == (len(texts), list(notes))
@@ -265,6 +276,35 @@ def test_merged_counts_by_hand(room) -> None:
     ]
     assert aliases["query_id"][0] == f"q{key64('loi travail'):016x}"
     assert aliases["alias_id"][0] == f"q{key64('lois travail'):016x}"
+
+
+def users_by_text(kept: Table) -> dict[str, int]:
+    return dict(kept.scan().select("text", "users").collect().rows())
+
+
+def test_users_whom_a_verdict_excludes_are_not_counted(room) -> None:
+    """Users 2 and 4 are bots: only users 1 and 3 typed a form of `loi travail`."""
+    bots = [
+        {
+            "kind": "user",
+            "key": number,
+            "label": "bot",
+            "source": "s",
+            "version": "1",
+            "score": 1.0,
+        }
+        for number in (2, 4)
+    ]
+    filters = [VerdictFilter(name="bots", kind="user", label="bot")]
+    verdicts = room.table("verdicts", bots)
+    kept, _ = run(room, SHOWN, VariantParameters(), verdicts=verdicts, filters=filters)
+    assert users_by_text(kept) == {"eau": 1, "loi travail": 2}
+
+
+def test_users_of_sets_are_summed_if_impressions_count_as_users(room) -> None:
+    select = SelectionParameters(anonymity="impressions")
+    kept, _ = run(room, SHOWN, VariantParameters(), select=select)
+    assert users_by_text(kept) == {"eau": 1, "loi travail": 3 + 2}
 
 
 def test_queries_of_files_that_match_no_query_are_noted(room) -> None:

@@ -32,16 +32,17 @@ from builder.collection.compare.judgements import (
 )
 from builder.collection.compare.tables import (
     RELEASE_COLUMNS,
-    TIME_COLUMNS,
     ReleaseIdFrame,
     TableDifference,
     compare_tables,
+    release_value_exprs,
 )
 from builder.collection.export import LAYOUTS
 from builder.collection.export.longeval_web import OMITTED
 from builder.collection.files import find_changed_files
 from builder.collection.manifest import code_versions
 from builder.collection.read import Collection, Snapshot, open_collection
+from builder.errors import UsageError
 from builder.io import parquet
 from builder.io.tables import Table, table_at
 from builder.runtime.stage import SCHEMAS
@@ -99,6 +100,8 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
     sides = open_collection(old), open_collection(new)
     before, after = (side.manifest for side in sides)
     imported = [m["definition"]["imported"] for m in (before, after) if _is_imported(m)]
+    if imported:
+        _require_same_source_language(*sides)
     tables, changed_files = _compare_all_tables(*sides, imported)
     return VersionDifference(
         sides[0].signature,
@@ -115,6 +118,18 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
     )
 
 
+def _require_same_source_language(old: Collection, new: Collection) -> None:
+    """Raise a UsageError if the source languages differ: queries are matched by source text."""
+    languages = [next(iter(side.languages)) for side in (old, new)]
+    if languages[0] != languages[1]:
+        raise UsageError(
+            f"expected versions with the same source language, found {languages[0]} in {old.path} "
+            f"and {languages[1]} in {new.path}; queries are matched by their source texts, so "
+            "import a release, or an export with --language, in the source language of the other "
+            "version"
+        )
+
+
 def _compare_all_tables(
     old: Collection, new: Collection, imported: list[dict[str, Any]]
 ) -> tuple[list[TableDifference], list[str]]:
@@ -122,7 +137,7 @@ def _compare_all_tables(
 
     Tables with the same content hash in both manifests are skipped, unless a file was changed.
     """
-    has_times = all(release["layout"] == "longeval-web" for release in imported)
+    layouts = [release["layout"] for release in imported]
     differences, changed_files = [], []
     for path, name, tables in _iter_table_pairs(old, new, main_only=bool(imported)):
         changed = [line for side in (old, new) for line in _describe_changed_files(side, path)]
@@ -130,8 +145,7 @@ def _compare_all_tables(
         hashes = [_content_hash(side.manifest, path) for side in (old, new)]
         if not changed and hashes[0] is not None and hashes[0] == hashes[1]:
             continue
-        times = TIME_COLUMNS if has_times and name == "documents" else {}
-        columns = {**RELEASE_COLUMNS[name], **times} if imported else None
+        columns = release_value_exprs(name, layouts) if imported else None
         ids = _release_id_tables(old, new, path) if len(imported) == 1 else (None, None)
         differences.append(compare_tables(path, *tables, columns, ids))
     return differences, changed_files

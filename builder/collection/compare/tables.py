@@ -5,6 +5,7 @@ that only keys and hashes are kept in memory. Rows with the same key are matched
 which they occur.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
@@ -26,6 +27,8 @@ RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
 release."""
 TIME_COLUMNS = {"fetched_at": pl.col("fetched_at")}
 """Columns of `documents` that are also compared for the layout `longeval-web`."""
+TRANSLATED_COLUMNS = ("english", "text_en")
+"""Names in `RELEASE_COLUMNS` that are not compared for the layout `longeval-sci`."""
 
 ReleaseIdFrame = pl.DataFrame | None
 """Frame with schema `schemas.ReleaseIds`; None for a version that was not imported."""
@@ -58,6 +61,20 @@ class TableDifference:
         return not (self.added or self.removed or self.changed or self.columns)
 
 
+def release_value_exprs(table: str, layouts: Collection[str]) -> dict[str, pl.Expr]:
+    """Return the expressions to compare in a table if a version is an imported release.
+
+    Args:
+        table: Name of the table, one of `RELEASE_COLUMNS`.
+        layouts: Layouts of the imported releases that are compared.
+    """
+    exprs = dict(RELEASE_COLUMNS[table])
+    if table == "documents" and {*layouts} == {"longeval-web"}:
+        exprs |= TIME_COLUMNS
+    omitted = TRANSLATED_COLUMNS if "longeval-sci" in layouts else ()
+    return {name: expr for name, expr in exprs.items() if name not in omitted}
+
+
 def compare_tables(
     path: str,
     old: Table,
@@ -71,7 +88,7 @@ def compare_tables(
         path: Path of the table in the version folder, copied to the result.
         old: Table of the old version; a table without files is empty.
         new: Table of the new version.
-        value_exprs: Expressions to compare, such as those of `RELEASE_COLUMNS`; None compares all
+        value_exprs: Expressions to compare, such as `release_value_exprs`; None compares all
             columns.
         release_ids: `schemas.ReleaseIds` tables of the old and new version. If a version has such a
             table, its ids are replaced by keys before rows are matched.

@@ -39,6 +39,12 @@ def _export_trec(
         write_trec(out / name, *inputs, languages, max_bytes, progress)
 
 
+TREC_OMITTED = (
+    "titles (exported as the first line of the text)",
+    "fetch times, the query split, topics, click evidence, query variants and flags",
+)
+
+
 @dataclass(frozen=True)
 class Layout:
     """Layout of an export, that is, its folders and file formats.
@@ -53,7 +59,7 @@ class Layout:
 
 
 LAYOUTS = {
-    "trec": Layout(_export_trec, longeval_web.OMITTED),
+    "trec": Layout(_export_trec, TREC_OMITTED),
     "longeval-2023": Layout(longeval_2023.export_longeval_2023, longeval_2023.OMITTED),
     "longeval-web": Layout(longeval_web.export_longeval_web, longeval_web.OMITTED),
     "longeval-sci": Layout(longeval_sci.export_longeval_sci, longeval_sci.OMITTED),
@@ -86,7 +92,8 @@ def export(
         The output folder.
 
     Raises:
-        UsageError: The layout or a language is unknown, or the output folder is not empty.
+        UsageError: The layout or a language is unknown, the output folder is not empty, or only
+            some of the languages are to be exported as `huggingface`.
         FormatError: A file of an exported table differs from the manifest.
         DataError: The layout does not support this collection, or a snapshot has queries or
             documents, but none in the exported languages.
@@ -165,6 +172,11 @@ def _select_languages(
     chosen = {
         name: suffix for name, suffix in available.items() if not requested or name in requested
     }
+    if layout == "huggingface" and chosen != available:
+        raise UsageError(
+            "layout huggingface copies the tables, whose rows have the texts in all languages "
+            f"({', '.join(available)}); omit --language, or choose another --layout"
+        )
     return longeval_sci.select_language(chosen) if layout == "longeval-sci" else chosen
 
 

@@ -39,7 +39,7 @@ from builder.text.names import SOURCE_SUFFIX
 OMITTED = (
     "titles (exported as the first line of the text)",
     "fetch times, topics, click evidence, query variants and flags",
-    "whether a query of a later snapshot is new (test) or also in the training set (seen)",
+    "the split of queries of later snapshots: new (test), also in the training set (seen), ...",
 )
 JUDGEMENTS = "longeval-relevance-judgements"
 

@@ -19,6 +19,8 @@ from builder.collection.imports.files import (
     relative_path,
     unknown_month_error,
 )
+from builder.collection.imports.own_exports import exported_language
+from builder.text.names import ENGLISH
 
 EXPECTED_FILES = "documents/*.jsonl, queries.txt and qrels.txt"
 KNOWN_MONTHS = {
@@ -44,7 +46,6 @@ NUMBERED_FOLDER = re.compile(r"snapshot[-_]?(\d)")
 FILE_KIND = re.compile(OPTIONAL_PREFIX + r"(queries|qrels)(?![a-z])")
 DOCUMENTS, FULL_TEXT = "documents", "fulltext"
 FULL_TEXT_IS_READ = "the files with full text are read instead"
-QUERY_LANGUAGE = "en"
 
 
 def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles]:
@@ -73,13 +74,13 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         if kind == "queries":
             path_parts = (root.resolve().name, *Path(relative_path(path, root)).parts)
             split = infer_split_from_path(path_parts)
-            snapshot.queries.append((path, QUERY_LANGUAGE, split))
+            snapshot.queries.append((path, _language(path), split))
         elif kind == "qrels":
             snapshot.qrels.append(path)
         else:
-            snapshot.documents.setdefault(QUERY_LANGUAGE, []).append(path)
+            snapshot.documents.setdefault(_language(path), []).append(path)
     for snapshot in snapshots.values():
-        snapshot.queries += [(path, QUERY_LANGUAGE, "test") for path in shared_query_files]
+        snapshot.queries += [(path, _language(path), "test") for path in shared_query_files]
         paths = snapshot.paths
         snapshot.documents = {
             k: _prefer_full_text_files(p, root) for k, p in snapshot.documents.items()
@@ -89,6 +90,11 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         snapshot.number = numbers.get(snapshot.name)
         snapshot.months = 1 if snapshot.number is None else MONTHS_PER_NUMBER
     return snapshots
+
+
+def _language(path: Path) -> str:
+    """Return the language of a file: English, except in exports of collections without English."""
+    return exported_language(path) or ENGLISH
 
 
 def _is_2026_release(root: Path, files: list[Path]) -> bool:

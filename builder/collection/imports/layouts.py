@@ -165,15 +165,15 @@ def detect_source_language(snapshots: Sequence[SnapshotFiles]) -> str:
     query_languages = {language for s in snapshots for _, language, _ in s.queries}
     query_languages |= {language for s in snapshots for _, language in s.query_texts}
     languages = document_languages or query_languages or {FRENCH}
-    return FRENCH if FRENCH in languages else ENGLISH
+    return next((known for known in (FRENCH, ENGLISH) if known in languages), min(languages))
 
 
 def _keep_source_language_queries(snapshots: Sequence[SnapshotFiles]) -> None:
-    """If the source language is English, keep only the English queries, if there are any."""
+    """If the source language is not French, drop French queries, unless there are no others."""
     if detect_source_language(snapshots) == FRENCH:
         return
     for snapshot in snapshots:
         french_queries = [query for query in snapshot.queries if query[1] == FRENCH]
         if len(french_queries) < len(snapshot.queries):
-            snapshot.queries = [query for query in snapshot.queries if query[1] == ENGLISH]
+            snapshot.queries = [query for query in snapshot.queries if query[1] != FRENCH]
             snapshot.skip((path for path, _, _ in french_queries), "the collection is English")

@@ -13,16 +13,26 @@ from builder.collection.imports.files import read_metadata_value
 
 def is_exported(path: Path) -> bool:
     """Whether a file belongs to an export of this package."""
-    return _read_markup_setting(path) is not None
+    return _read_entry(path, "markup") is not None
 
 
 def has_escaped_markup(path: Path) -> bool:
     """Whether a file belongs to an export of this package in which markup in texts is escaped."""
-    return _read_markup_setting(path) not in (None, NOT_ESCAPED)
+    return _read_entry(path, "markup") not in (None, NOT_ESCAPED)
 
 
-def _read_markup_setting(path: Path) -> object:
-    """Return the entry `markup` of the export that contains a file; None if no export does."""
+def exported_language(path: Path) -> str | None:
+    """Return the language of the export of this package that contains a file.
+
+    Returns:
+        Language code; None if no export contains the file, or if it has several languages.
+    """
+    languages = _read_entry(path, "languages")
+    return str(languages[0]) if isinstance(languages, list) and len(languages) == 1 else None
+
+
+def _read_entry(path: Path, key: str) -> object:
+    """Return an entry in the description of the export that contains a file; None if absent."""
     descriptions = (folder / METADATA for folder in path.resolve().parents)
     nearest = next((file for file in descriptions if file.is_file()), None)
-    return None if nearest is None else read_metadata_value(nearest, "markup")
+    return None if nearest is None else read_metadata_value(nearest, key)

@@ -94,7 +94,9 @@ def _read_queries(
     """Read the query files of a snapshot in a language; without such files, use shared queries."""
     if any(own == language for _, own, _ in snapshot.queries):
         return read_all_queries(snapshot, release.root, language, import_log)
-    listed = shared_queries[language].filter(pl.col("query_id").is_in(shared_ids.implode()))
+    listed = shared_queries.get(language, shared_queries[ENGLISH].clear()).filter(
+        pl.col("query_id").is_in(shared_ids.implode())
+    )
     import_log.records_read += listed.height
     return listed
 
@@ -115,8 +117,8 @@ def map_stable_query_ids(
     if not LAYOUTS[release.layout].has_stable_ids:
         return None
     key_counts: dict[str, Counter[str]] = defaultdict(Counter)
-    listed = shared_queries[release.source_language]
-    if release.source_language == ENGLISH and listed.is_empty():
+    listed = shared_queries.get(release.source_language, shared_queries[ENGLISH])
+    if release.source_language != FRENCH and listed.is_empty():
         listed = shared_queries[FRENCH]
     shared_keys = map_ids_to_text_keys(listed, release.layout)
     for queries in snapshot_queries:
