@@ -7,6 +7,7 @@ Exit codes: 0 success, 1 invalid data or a failed stage, 2 invalid usage or defi
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -35,8 +36,9 @@ from builder.cli import (
 from builder.cli.arguments import expand_arguments
 from builder.cli.help import SectionedCommandGroup
 from builder.cli.output import escape_control_characters, escape_unencodable_characters
-from builder.errors import LongEvalError
+from builder.errors import LongEvalError, UsageError
 from builder.io.disk import to_user_error
+from builder.text.names import to_valid_unicode
 
 NEWLINE = "\n"
 
@@ -131,7 +133,7 @@ def main(arguments: list[str] | None = None) -> None:
             escape_unencodable_characters(stream)
         app(args=expand_arguments(arguments), prog_name="longeval")
     except BaseException as error:
-        exit_code = _report_error(error, handler, debug="--debug" in arguments)
+        exit_code = _report_error(error, handler, arguments, debug="--debug" in arguments)
         if exit_code is None:
             raise
     # The exception is freed here: errors of Pydantic keep frames alive in a way that the garbage
@@ -139,8 +141,26 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(exit_code)
 
 
+def _explain_undecodable_path(arguments: Sequence[str]) -> UsageError | None:
+    """Return an error that names a path that is not UTF-8, which libraries such as Arrow reject.
+
+    Returns:
+        The error; None if all arguments are valid Unicode.
+    """
+    names = [text for text in map(to_valid_unicode, arguments) if text not in arguments]
+    if not names:
+        return None
+    return UsageError(
+        f"{names[0]}: expected a path in UTF-8, found other bytes; rename the file or folder"
+    )
+
+
 def _report_error(
-    error: BaseException, signal_handler: _SignalHandler, *, debug: bool
+    error: BaseException,
+    signal_handler: _SignalHandler,
+    arguments: Sequence[str],
+    *,
+    debug: bool,
 ) -> int | None:
     """Print an error for the user and return its exit code.
 
@@ -155,6 +175,8 @@ def _report_error(
         )
         return 128 + signal_handler.received_signal
     user_error = error if isinstance(error, LongEvalError) else to_user_error(error)
+    if user_error is None and isinstance(error, Exception):
+        user_error = _explain_undecodable_path(arguments)
     if user_error is None or debug:
         return None
     typer.echo(f"longeval: {escape_control_characters(str(user_error), keep=NEWLINE)}", err=True)

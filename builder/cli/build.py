@@ -151,6 +151,8 @@ def _print_plan(report: "BuildReport") -> None:
         else ""
     )
     typer.echo(f"{report.executed_step_count} of {len(report.results)} steps would run{others}")
+    if report.refusal:
+        typer.echo(escape_control_characters(f"the build would stop: {report.refusal}"))
 
 
 def _print_result(report: "BuildReport") -> None:

@@ -26,6 +26,7 @@ def build_report_to_json(report: "BuildReport") -> dict[str, Any]:
         "root": str(report.root),
         "version": None if report.version is None else str(report.version),
         "published": report.published,
+        "refusal": report.refusal,
         "units": [
             {
                 "stage": result.step.stage.name,

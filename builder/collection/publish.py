@@ -23,6 +23,7 @@ from builder.queries import funnel_steps
 from builder.runtime.publisher import (
     PARTIAL,
     canonical_json,
+    find_damaged_files,
     publish_folder,
     read_manifest_or_none,
     temporary_folder,
@@ -32,26 +33,39 @@ from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
 from schemas import Rejects
 
+MAX_LISTED = 3
+"""Maximum number of files listed in an error message."""
+
 
 def is_published_and_current(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
-    """Whether the version that a definition names is published and up to date.
+    """Whether the version that a definition names is published, up to date and intact.
 
     Raises:
-        DataError: The published version is not a draft, but the stage outputs have changed since.
+        DataError: The published version is not a draft, but the stage outputs have changed since,
+            or its files were changed.
     """
     collection = definition.workflow.collection
     final = store.root / collection.version
     manifest = read_manifest_or_none(final)
     if manifest is None:
         return False
-    if manifest["units"] == json.loads(canonical_json(_step_records(definition, store, stages))):
-        return True
-    if collection.is_draft:
-        return False
-    raise DataError(
-        f"{final} is already published and its content would change; "
-        "set a new version in the definition"
-    )
+    recorded = {"definition": resolve_definition(definition, store)}
+    recorded["units"] = _step_records(definition, store, stages)
+    if {key: manifest[key] for key in recorded} != json.loads(canonical_json(recorded)):
+        if collection.is_draft:
+            return False
+        raise DataError(
+            f"{final} is already published and its content would change; "
+            "set a new version in the definition"
+        )
+    damaged = find_damaged_files(final, manifest)
+    if damaged and not collection.is_draft:
+        raise DataError(
+            f"{final} is already published, but files were changed or deleted afterwards "
+            f"({', '.join(damaged[:MAX_LISTED])}); restore them, or delete the folder to publish "
+            "the version again"
+        )
+    return not damaged
 
 
 def publish_version(definition: Definition, store: Store, stages: Iterable[Stage]) -> Path:

@@ -18,7 +18,7 @@ from builder.collection.publish import is_published_and_current, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
 from builder.documents.url_lists import read_url_list
-from builder.errors import UsageError
+from builder.errors import DefinitionError, UsageError
 from builder.io.disk import reraise_as_user_errors
 from builder.pipeline import PIPELINE
 from builder.reporting.parts import html_table
@@ -41,6 +41,8 @@ class BuildReport:
         version: Folder of the published version; None if only part of the collection was built.
         published: Whether this build published the version; False if it was up to date.
         topic_changes: Differences from the topics of the draft that this build replaced.
+        refusal: With `explain`, why the build would stop before the first step, because it would
+            change a released version; empty if it would not.
     """
 
     root: Path
@@ -48,6 +50,7 @@ class BuildReport:
     version: Path | None = None
     published: bool = False
     topic_changes: tuple[str, ...] = ()
+    refusal: str = ""
 
     @property
     def executed_step_count(self) -> int:
@@ -129,13 +132,13 @@ def build(
     workers = create_executor(executor)
     allowed = parse_memory(memory)
     runner = Runner(PIPELINE, definition, store, cores, allowed, progress or NoProgress(), workers)
-    if explain:
-        return BuildReport(root, runner.dry_run(steps))
     whole = not snapshots and until is None
+    if explain:
+        refusal = _explain_refusal(definition, store) if whole else ""
+        return BuildReport(root, runner.dry_run(steps), refusal=refusal)
     with closing(workers), reraise_as_user_errors("the build", root), store.lock():
         if whole:
-            check_definition_unchanged(definition, store)
-            check_stages_unchanged(definition, store, PIPELINE.stages)
+            _check_release_unchanged(definition, store)
         _check_url_lists(runner, steps)
         topic_changes = check_topics_unchanged(definition, store) if whole else ()
         report = BuildReport(root, runner.run(steps, on_step), topic_changes=topic_changes)
@@ -148,6 +151,21 @@ def build(
             runner.rerun_damaged_steps(steps, on_step)
             publish_version(definition, store, PIPELINE.stages)
     return report
+
+
+def _check_release_unchanged(definition: Definition, store: Store) -> None:
+    """Raise an error if the build would change a released version; see `guards`."""
+    check_definition_unchanged(definition, store)
+    check_stages_unchanged(definition, store, PIPELINE.stages)
+
+
+def _explain_refusal(definition: Definition, store: Store) -> str:
+    """Return why a build would stop before the first step; empty if it would not."""
+    try:
+        _check_release_unchanged(definition, store)
+    except DefinitionError as error:
+        return str(error)
+    return ""
 
 
 def _check_url_lists(runner: Runner, steps: Sequence[Step]) -> None:

@@ -1,6 +1,7 @@
 """Reads and validates TOML definition files; errors name the file and the key."""
 
 import difflib
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -11,6 +12,8 @@ from builder.definition.wording import rephrase_error
 from builder.errors import DefinitionError
 
 M = TypeVar("M", bound=BaseModel)
+UNION_TYPE = re.compile(r"str|(?:literal|constrained-str|tuple|list)\[.*")
+"""Type that Pydantic appends to the location of a value with several possible types."""
 FILE_NOT_FOUND = "definition file not found"
 
 
@@ -46,7 +49,9 @@ def _read_toml(path: Path, not_found_message: str = FILE_NOT_FOUND) -> dict[str,
     except FileNotFoundError:
         raise DefinitionError(not_found_message, path) from None
     except IsADirectoryError:
-        inside = next((p.name for p in sorted(path.glob("*.toml"))), None)
+        names = sorted(p.name for p in path.glob("*.toml"))
+        usual = [name for name in names if name == "workflow.toml"]
+        inside = next(iter(usual or names), None)
         hint = f"did you mean {path / inside}?" if inside else "it contains no TOML file"
         raise DefinitionError(f"expected a definition file, found a folder; {hint}", path) from None
     except (OSError, UnicodeDecodeError) as error:
@@ -61,22 +66,33 @@ def _validate_toml(data: Any, path: Path, model: type[M], prefix: tuple[str, ...
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+        first = min(error.errors(), key=_error_rank)
         key = _dotted_key((*prefix, *first["loc"]))
         raise DefinitionError(_error_message(first, model), path, key) from None
 
 
+def _error_rank(error: Any) -> tuple[bool, bool]:
+    """Rank unknown keys first, and errors of a list as if it should be a string last."""
+    is_other_type = isinstance(error["input"], list) and UNION_TYPE.fullmatch(str(error["loc"][-1]))
+    return error["type"] != "extra_forbidden", bool(is_other_type)
+
+
 def _dotted_key(location: tuple[int | str, ...]) -> str:
+    """Join a location; types of unions, such as `tuple[str, ...]`, are left out."""
     text = ""
     for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif not UNION_TYPE.fullmatch(part):
+            text += f".{part}"
     return text.lstrip(".")
 
 
 def _error_message(error: Any, model: type[BaseModel]) -> str:
     """Return the message for one Pydantic error; for an unknown key, suggest the closest key."""
     if error["type"] == "missing":
-        return "required key is missing"
+        is_item = isinstance(error["loc"][-1], int)
+        return "expected another value in the list" if is_item else "required key is missing"
     if error["type"] != "extra_forbidden":
         return rephrase_error(error)
     known = _known_keys(error["loc"][:-1], model)

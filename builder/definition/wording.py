@@ -26,6 +26,7 @@ EXPECTED = {
     "string_pattern_mismatch": "expected {pattern}",
     "string_too_short": "expected at least {min_length} characters",
     "too_short": "expected a list of length {min_length} or more",
+    "too_long": "expected a list of at most {max_length} values",
     "finite_number": "expected a finite number",
 }
 """Message template by Pydantic error type; placeholders are filled from the error context."""

@@ -182,10 +182,28 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     files = describe_files(folder)
     text = canonical_json({**manifest, "files": files})
     (folder / MANIFEST).write_text(text, encoding="utf-8")
+    (folder / SUMS).write_text(_checksum_lines(folder, files), encoding="utf-8")
+
+
+def _checksum_lines(folder: Path, files: Mapping[str, Any]) -> str:
+    """Return the content of `SHA256SUMS` for the files that a manifest lists, and the manifest."""
     sums = {name: entry["sha256"] for name, entry in files.items()}
-    sums[MANIFEST] = hashlib.sha256(text.encode()).hexdigest()
-    lines = [f"{digest}  {name}\n" for name, digest in sorted(sums.items())]
-    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+    sums[MANIFEST] = sha256(folder / MANIFEST)
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
+
+
+def find_damaged_files(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """Return the files of a published version that are missing or differ from its manifest."""
+    files = manifest["files"]
+    damaged = [
+        name
+        for name, entry in sorted(files.items())
+        if not (folder / name).is_file() or sha256(folder / name) != entry["sha256"]
+    ]
+    sums = folder / SUMS
+    if not sums.is_file() or sums.read_bytes() != _checksum_lines(folder, files).encode():
+        damaged.append(SUMS)
+    return damaged
 
 
 def read_manifest_or_none(folder: Path) -> dict[str, Any] | None:

@@ -137,8 +137,8 @@ CHECKS = (Check("LB290", "queries are short", "note", "a rule of ours", "shorten
 ''',
         "builder/collection/checks/__init__.py",
         {
-            "    labels,\n": "    labels,\n    longest,\n",
-            "releases, defects, labels, contents)": "releases, defects, labels, contents, longest)",
+            "    labels,\n    references": "    labels,\n    longest,\n    references",
+            "    contents,\n)": "    contents,\n    longest,\n)",
         },
         """
 from builder.collection.checks import CHECKS
