@@ -13,7 +13,7 @@ from builder.collection.checks.finding import Check, Defect
 from builder.collection.croissant import CROISSANT
 from builder.collection.drift_file import read_drift
 from builder.collection.layout import CARD, DRIFT, REPORT
-from builder.drift import measure_drift
+from builder.drift import measure_drift, measure_pair
 from builder.drift.report import render_report
 from builder.errors import FormatError
 from builder.runtime.publisher import MANIFEST
@@ -100,12 +100,14 @@ def _find_outdated_reports(context: ValidationContext) -> Iterator[Defect]:
     The report is rendered again, which is only possible with the software that wrote it.
     """
     path = context.collection.path / REPORT
-    step = context.manifest["units"].get("drift all", {})
-    has_same_code = (
-        context.manifest["tools"].get("longeval-builder") == __version__
-        and step.get("version") == measure_drift.version
-    )
-    if has_same_code and path.is_file():
+    versions = {
+        entry.get("version") == stage.version
+        for stage in (measure_drift, measure_pair)
+        for step, entry in context.manifest["units"].items()
+        if step.partition(" ")[0] == stage.name
+    }
+    has_same_code = context.manifest["tools"].get("longeval-builder") == __version__
+    if has_same_code and versions == {True} and path.is_file():
         try:
             rendered = render_report(read_drift(context.collection.path) or {})
         except (FormatError, ValueError, LookupError, TypeError, AttributeError):
