@@ -9,6 +9,7 @@ A conflict only removes pairs of its own variant set, so a conflict among held-o
 affects training queries, as it did in an earlier published collection.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +19,7 @@ from builder.parameters import VariantParameters
 from builder.runtime.ledger import RejectWriter, RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Same
+from builder.runtime.references import Before, Same
 from builder.runtime.stage import stage
 from builder.text.keys import id_to_key
 from schemas import GradedPairs, GradedQueries, JudgedQueries, Qrels
@@ -36,12 +37,13 @@ ESTIMATES = (
 )
 
 
-@stage("qrels", version="1", writes=(Qrels, JudgedQueries))
+@stage("qrels", version="2", writes=(Qrels, JudgedQueries))
 def merge_labels(
     out: Path,
     *,
     graded_pairs: Same[GradedPairs],
     graded_queries: Same[GradedQueries],
+    earlier_queries: Before[JudgedQueries],
     params: VariantParameters,
     limits: ResourceLimits,
     progress: Progress,
@@ -53,6 +55,8 @@ def merge_labels(
             `rejects.parquet`.
         graded_pairs: Table with the schema `Qrels`.
         graded_queries: Table with the schema `JudgedQueries`; queries are merged by `variant_set`.
+        earlier_queries: Judged queries of earlier snapshots, in chronological order, which
+            represent their variant sets again.
         params: Section `[variants]` of the definition; tables are copied unchanged unless `merge`
             is `labels`.
         limits: Unused; qrels are small.
@@ -65,14 +69,17 @@ def merge_labels(
     qrels = graded_pairs.scan().collect()
     progress.start("labels", qrels.height, "judgements")
     queries = graded_queries.scan().collect()
+    representatives = queries.select("query_id", representative="query_id")
     if params.merge == "labels":
-        merged = merge_qrels(qrels, choose_representatives(queries))
+        earlier = [table.scan().select("query_id").collect() for table in earlier_queries]
+        representatives = choose_representatives(queries, earlier)
+        merged = merge_qrels(qrels, representatives)
     else:
         merged = qrels.with_columns(members=pl.lit(1), conflict=pl.lit(False))
     kept = merged.filter(~pl.col("conflict"))
     write_frame(kept, out / "qrels.parquet", Qrels)
     if params.merge == "labels":
-        queries = merge_queries(queries, kept)
+        queries = merge_queries(queries, kept, representatives)
     write_frame(queries, out / "judged_queries.parquet", JudgedQueries)
     dropped = int(merged.filter("conflict")["members"].sum())
     ledger = RowLedger("judgements", qrels.height, kept.height)
@@ -84,9 +91,26 @@ def merge_labels(
     return ledger
 
 
-def choose_representatives(queries: pl.DataFrame) -> pl.DataFrame:
-    """Map each query to its `representative`: the most frequent query of its variant set."""
-    ordered = queries.sort("impressions", "text", descending=[True, False])
+def choose_representatives(
+    queries: pl.DataFrame, earlier_queries: Sequence[pl.DataFrame] = ()
+) -> pl.DataFrame:
+    """Map each query to its `representative`, one query of its variant set.
+
+    A query that represented its set in an earlier snapshot represents it again; the query that did
+    so first takes precedence. Otherwise, it is the most frequent query of the set.
+
+    Args:
+        queries: Table with the schema `JudgedQueries`.
+        earlier_queries: Judged queries of earlier snapshots, in chronological order, with the
+            column `query_id`.
+    """
+    occurrences = [queries.select("query_id", since=pl.lit(None, pl.Int32))]
+    for index, frame in enumerate(earlier_queries):
+        occurrences.append(frame.select("query_id", since=pl.lit(index, pl.Int32)))
+    since = pl.concat(occurrences).group_by("query_id").agg(pl.col("since").min())
+    ordered = queries.join(since, on="query_id").sort(
+        "since", "impressions", "text", descending=[False, True, False], nulls_last=True
+    )
     unit = pl.coalesce("variant_set", "query_id")
     return ordered.select("query_id", pl.col("query_id").first().over(unit).alias("representative"))
 
@@ -123,7 +147,9 @@ def merge_qrels(qrels: pl.DataFrame, representatives: pl.DataFrame) -> pl.DataFr
     )
 
 
-def merge_queries(queries: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
+def merge_queries(
+    queries: pl.DataFrame, qrels: pl.DataFrame, representatives: pl.DataFrame
+) -> pl.DataFrame:
     """Merge the judged queries of each variant set into one row, and drop queries without qrels.
 
     Impressions and clicks are summed. Users cannot be counted without the log; the maximum over
@@ -132,12 +158,13 @@ def merge_queries(queries: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
     Args:
         queries: Table with the schema `JudgedQueries`.
         qrels: Merged qrels; see `merge_qrels`.
+        representatives: Columns `query_id` and `representative`; see `choose_representatives`.
     """
     judged = qrels.group_by("query_id").agg(
         pl.len().alias("judged"), (pl.col("grade") > 0).sum().alias("relevant")
     )
     summed = (
-        queries.join(choose_representatives(queries), on="query_id")
+        queries.join(representatives, on="query_id")
         .group_by("representative")
         .agg(
             pl.col("text").filter(pl.col("query_id") == pl.col("representative")).first(),

@@ -46,6 +46,7 @@ def run(room, queries: list[dict], qrels: list[dict], merge: str = "labels"):  #
         out,
         graded_pairs=room.table("qrels", qrels),
         graded_queries=room.table("judged_queries", queries),
+        earlier_queries=(),
         params=VariantParameters(merge=merge),
         limits=room.limits,
         progress=NoProgress(),
@@ -103,6 +104,19 @@ rows = st.lists(
     unique_by=lambda row: row[:2],
     max_size=40,
 )
+
+
+def test_a_query_that_represented_its_set_represents_it_again() -> None:
+    """Sets of three: the most frequent query of the first month keeps the id of the set."""
+    schema = JudgedQueries.dtypes()
+    now = [query(1, 7, 5), query(2, 7, 90), query(3, 7, 50), query(4, 8, 2), query(5, 8, 3)]
+    earlier = [
+        pl.DataFrame([query(3, 7), query(9, 9)], schema=schema),
+        pl.DataFrame([query(1, 7)], schema=schema),
+    ]
+    chosen = choose_representatives(pl.DataFrame(now, schema=schema), earlier)
+    numbers = {int(a[1:], 16): int(b[1:], 16) for a, b in chosen.iter_rows()}
+    assert numbers == {1: 3, 2: 3, 3: 3, 4: 5, 5: 5}
 
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
