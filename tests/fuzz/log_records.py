@@ -5,6 +5,7 @@ Each writer gives the bytes of a file, and what the specification says of each o
 
 import io
 import json
+import math
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
@@ -238,8 +239,21 @@ def parquet_rows(draw: random.Random, count: int, params: LogParameters) -> tupl
 
 
 def _judged_row(row: dict[str, Any] | str, params: LogParameters) -> Impression | str:
-    record = row if isinstance(row, str) else parse_lists_stored_as_text(row, params)
+    record = (
+        row if isinstance(row, str) else parse_lists_stored_as_text(_whole_numbers(row), params)
+    )
     return record if isinstance(record, str) else judge(record, params)
+
+
+def _whole_numbers(value: Any) -> Any:
+    """Whole floats and decimals of Parquet are integers there, and NaN is a missing value."""
+    if isinstance(value, dict):
+        return {name: _whole_numbers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole_numbers(item) for item in value]
+    if isinstance(value, float | Decimal):
+        return None if math.isnan(value) else int(value) if value == int(value) else value
+    return value
 
 
 def _is_object(value: Any) -> bool:
