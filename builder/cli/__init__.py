@@ -38,7 +38,6 @@ from builder.cli.help import SectionedCommandGroup
 from builder.cli.output import escape_control_characters, escape_unencodable_characters
 from builder.errors import LongEvalError, UsageError
 from builder.io.disk import to_user_error
-from builder.text.names import to_valid_unicode
 
 NEWLINE = "\n"
 
@@ -147,6 +146,8 @@ def _explain_undecodable_path(arguments: Sequence[str]) -> UsageError | None:
     Returns:
         The error; None if all arguments are valid Unicode.
     """
+    from builder.text.names import to_valid_unicode
+
     names = [text for text in map(to_valid_unicode, arguments) if text not in arguments]
     if not names:
         return None

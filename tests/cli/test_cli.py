@@ -128,7 +128,7 @@ def test_schema_prints_every_table(capsys: Captured) -> None:
     assert columns["query_id"]["key"]
     assert run("schema", "documents") == 0
     assert (
-        "rule has_an_origin: Whether each document was shown to users, sampled, or both."
+        "rule has_an_origin: Each document was shown to users, sampled, or both."
         in capsys.readouterr().out
     )
 

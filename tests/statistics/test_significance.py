@@ -10,6 +10,7 @@ from statsmodels.stats.multitest import multipletests
 from builder.statistics.significance import (
     anderson_darling,
     binomial_p_value,
+    chi_square_lower_p_value,
     fisher_exact_p_value,
     holm_adjust,
     paired_t_test,
@@ -156,3 +157,9 @@ def test_chance_of_a_taken_topic() -> None:
     assert binomial_p_value(3, 4, 0.5) == pytest.approx(5 / 16)
     assert binomial_p_value(5000, 5000, 0.01) == 0.0
     assert binomial_p_value(0, 5000, 0.01) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("statistic", "df"), [(0.0, 4), (3.0, 20), (19.3, 20), (400.0, 200)])
+def test_the_lower_tail_of_chi_square(statistic: float, df: int) -> None:
+    expected = stats.chi2(df).cdf(statistic)
+    assert chi_square_lower_p_value(statistic, df) == pytest.approx(expected, rel=1e-12, abs=1e-300)

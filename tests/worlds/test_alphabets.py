@@ -23,7 +23,8 @@ ALPHABETS = {
     "armenian": "".join(map(chr, range(0x561, 0x561 + 26))),
     "devanagari": "".join(map(chr, [*range(0x915, 0x929), *range(0x92A, 0x930)])),
 }
-EXAMPLES = {"movers", "most_rewritten"}
+EXAMPLES = {"movers", "most_rewritten", "mentions_of_other"}
+"""Lists in the order of ids, and a number for which each query is compared with the next id."""
 EXCLUDED = ("language", "texts_end_freely")
 """Checks of languages, and of lengths in characters: an accent composes with some letters only."""
 

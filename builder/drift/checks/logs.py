@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 
 import duckdb
-from scipy.stats import chi2
 
 from builder.drift.checks.outcome import (
     Check,
@@ -20,6 +19,7 @@ from builder.drift.checks.outcome import (
     format_share,
     undecided_outcome,
 )
+from builder.statistics.significance import chi_square_lower_p_value
 
 MIN_PAIRS = 50
 """Minimum number of judgements in both snapshots for comparing their counts."""
@@ -93,7 +93,7 @@ def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers |= {"queries": len(counts), "chi_square": _chi_square(counts)}
     if (
         len(counts) >= MIN_QUERIES
-        and chi2.cdf(numbers["chi_square"], len(counts) - 1) <= MAX_P_VALUE
+        and chi_square_lower_p_value(numbers["chi_square"], len(counts) - 1) <= MAX_P_VALUE
     ):
         reason = "either one log contains a part of the other or users vary unusually little"
         return Outcome(
