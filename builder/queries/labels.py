@@ -21,8 +21,8 @@ from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Before, Same
 from builder.runtime.stage import stage
-from builder.text.keys import id_to_key
-from schemas import GradedPairs, GradedQueries, JudgedQueries, Qrels
+from builder.text.keys import id_to_key, key_to_id
+from schemas import GradedPairs, GradedQueries, JudgedQueries, KeptCandidates, Qrels
 
 COUNTS = ("impressions", "examinations", "clicks", "last_clicks")
 ESTIMATES = (
@@ -43,7 +43,7 @@ def merge_labels(
     *,
     graded_pairs: Same[GradedPairs],
     graded_queries: Same[GradedQueries],
-    earlier_queries: Before[JudgedQueries],
+    earlier_candidates: Before[KeptCandidates],
     params: VariantParameters,
     limits: ResourceLimits,
     progress: Progress,
@@ -55,8 +55,8 @@ def merge_labels(
             `rejects.parquet`.
         graded_pairs: Table with the schema `Qrels`.
         graded_queries: Table with the schema `JudgedQueries`; queries are merged by `variant_set`.
-        earlier_queries: Judged queries of earlier snapshots, in chronological order, which
-            represent their variant sets again.
+        earlier_candidates: Candidates of earlier snapshots, in chronological order, which are
+            preferred as representatives.
         params: Section `[variants]` of the definition; tables are copied unchanged unless `merge`
             is `labels`.
         limits: Unused; qrels are small.
@@ -71,7 +71,8 @@ def merge_labels(
     queries = graded_queries.scan().collect()
     representatives = queries.select("query_id", representative="query_id")
     if params.merge == "labels":
-        earlier = [table.scan().select("query_id").collect() for table in earlier_queries]
+        query_id = key_to_id("query", "q").alias("query_id")
+        earlier = [table.scan().select(query_id).collect() for table in earlier_candidates]
         representatives = choose_representatives(queries, earlier)
         merged = merge_qrels(qrels, representatives)
     else:
@@ -96,13 +97,13 @@ def choose_representatives(
 ) -> pl.DataFrame:
     """Map each query to its `representative`, one query of its variant set.
 
-    A query that represented its set in an earlier snapshot represents it again; the query that did
-    so first takes precedence. Otherwise, it is the most frequent query of the set.
+    The query that occurred in the earliest snapshot represents the set, so that the set keeps its
+    id in later snapshots. Of several such queries, it is the most frequent one.
 
     Args:
         queries: Table with the schema `JudgedQueries`.
-        earlier_queries: Judged queries of earlier snapshots, in chronological order, with the
-            column `query_id`.
+        earlier_queries: Queries of earlier snapshots, in chronological order, with the column
+            `query_id`.
     """
     occurrences = [queries.select("query_id", since=pl.lit(None, pl.Int32))]
     for index, frame in enumerate(earlier_queries):

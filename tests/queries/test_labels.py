@@ -46,7 +46,7 @@ def run(room, queries: list[dict], qrels: list[dict], merge: str = "labels"):  #
         out,
         graded_pairs=room.table("qrels", qrels),
         graded_queries=room.table("judged_queries", queries),
-        earlier_queries=(),
+        earlier_candidates=(),
         params=VariantParameters(merge=merge),
         limits=room.limits,
         progress=NoProgress(),
@@ -106,8 +106,8 @@ rows = st.lists(
 )
 
 
-def test_a_query_that_represented_its_set_represents_it_again() -> None:
-    """Sets of three: the most frequent query of the first month keeps the id of the set."""
+def test_the_query_of_the_earliest_snapshot_represents_its_set() -> None:
+    """The set of 1, 2 and 3 keeps the id of 3, the only one of the first month."""
     schema = JudgedQueries.dtypes()
     now = [query(1, 7, 5), query(2, 7, 90), query(3, 7, 50), query(4, 8, 2), query(5, 8, 3)]
     earlier = [
