@@ -71,8 +71,8 @@ def merge_labels(
     queries = graded_queries.scan().collect()
     representatives = queries.select("query_id", representative="query_id")
     if params.merge == "labels":
-        query_id = key_to_id("query", "q").alias("query_id")
-        earlier = [table.scan().select(query_id).collect() for table in earlier_candidates]
+        columns = (key_to_id("query", "q").alias("query_id"), "impressions", "text")
+        earlier = [table.scan().select(*columns).collect() for table in earlier_candidates]
         representatives = choose_representatives(queries, earlier)
         merged = merge_qrels(qrels, representatives)
     else:
@@ -98,19 +98,23 @@ def choose_representatives(
     """Map each query to its `representative`, one query of its variant set.
 
     The query that occurred in the earliest snapshot represents the set, so that the set keeps its
-    id in later snapshots. Of several such queries, it is the most frequent one.
+    id in later snapshots. Of several such queries, it is the most frequent one in that snapshot.
 
     Args:
         queries: Table with the schema `JudgedQueries`.
-        earlier_queries: Queries of earlier snapshots, in chronological order, with the column
-            `query_id`.
+        earlier_queries: Queries of earlier snapshots, in chronological order, with the columns
+            `query_id`, `impressions` and `text`.
     """
-    occurrences = [queries.select("query_id", since=pl.lit(None, pl.Int32))]
-    for index, frame in enumerate(earlier_queries):
-        occurrences.append(frame.select("query_id", since=pl.lit(index, pl.Int32)))
-    since = pl.concat(occurrences).group_by("query_id").agg(pl.col("since").min())
-    ordered = queries.join(since, on="query_id").sort(
-        "since", "impressions", "text", descending=[False, True, False], nulls_last=True
+    columns = ("query_id", "impressions", "text")
+    frames = [frame.select(columns) for frame in (*earlier_queries, queries)]
+    occurrences = [
+        frame.with_columns(since=pl.lit(index, pl.Int32)) for index, frame in enumerate(frames)
+    ]
+    first = pl.concat(occurrences).unique("query_id", keep="first", maintain_order=True)
+    ordered = (
+        queries.select("query_id", "variant_set")
+        .join(first, on="query_id")
+        .sort("since", "impressions", "text", descending=[False, True, False])
     )
     unit = pl.coalesce("variant_set", "query_id")
     return ordered.select("query_id", pl.col("query_id").first().over(unit).alias("representative"))
