@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from builder.collection.layout import DRIFT
 from builder.errors import FormatError
 
 
@@ -14,7 +15,7 @@ def read_drift(version: Path) -> dict[str, Any] | None:
     Raises:
         FormatError: The file is not a JSON object.
     """
-    path = version / "drift.json"
+    path = version / DRIFT
     try:
         content = orjson.loads(path.read_bytes())
     except FileNotFoundError:

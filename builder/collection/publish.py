@@ -31,6 +31,7 @@ from builder.runtime.publisher import (
 from builder.runtime.scope import Scope
 from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
+from builder.text.listing import join_names
 from schemas import Rejects
 
 MAX_LISTED = 3
@@ -60,9 +61,10 @@ def is_published_and_current(definition: Definition, store: Store, stages: Itera
         )
     damaged = find_damaged_files(final, manifest)
     if damaged and not collection.is_draft:
+        names = join_names(damaged, MAX_LISTED, ", ")
         raise DataError(
             f"{final} is already published, but files were changed or deleted afterwards "
-            f"({', '.join(damaged[:MAX_LISTED])}); restore them, or delete the folder to publish "
+            f"({names}); restore them, or delete the folder to publish "
             "the version again"
         )
     return not damaged

@@ -73,7 +73,7 @@ def compute_drift(
 
 
 def _read_published_drift(version: Path) -> dict[str, Any]:
-    path, content = version / "drift.json", read_drift(version)
+    path, content = version / layout.DRIFT, read_drift(version)
     if content is None:
         raise UsageError(f"{path}: file not found; rebuild the collection")
     found = content.get("format")

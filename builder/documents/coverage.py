@@ -107,7 +107,8 @@ missing AS (
     FROM shown JOIN log_urls USING (doc) WHERE kept_times > 0 AND NOT in_crawl
 ),
 crawled AS (
-    SELECT loose_key(url_key) AS loose_key, min(url_key) AS url_key FROM pages GROUP BY 1
+    SELECT loose_key(url_key) AS loose_key, min(url_key) AS url_key FROM pages
+    WHERE loose_key(url_key) IN (SELECT loose_key FROM missing) GROUP BY 1
 )
 SELECT count(*), min(missing.url_key), arg_min(crawled.url_key, missing.url_key)
 FROM missing JOIN crawled USING (loose_key)

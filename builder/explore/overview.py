@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from builder.collection.layout import DRIFT
 from builder.drift.report import clicks, documents, judgements, queries, sections, topics, words
 from builder.errors import FormatError
 from builder.explore.page_request import PageRequest, page_url
@@ -89,7 +90,7 @@ def overview_page(source: CollectionSource, request: PageRequest) -> Page:  # no
                 collection.name, lead, (*own[:2], _drift_report_sections(source, drift)), "/", PARTS
             )
         except MALFORMED_REPORT as error:
-            path = collection.path / "drift.json"
+            path = collection.path / DRIFT
             raise FormatError(
                 f"expected a report of `longeval drift`, found one that cannot be rendered "
                 f"({error!r}); rebuild the collection",

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from builder.collection.drift_file import read_drift
+from builder.collection.layout import DRIFT
 from builder.collection.read import Collection, open_collection
 from builder.errors import DataError, FormatError
 from builder.explore import views
@@ -106,7 +107,7 @@ class CollectionSource:
         """
         report = read_drift(self.collection.path)
         if report is not None and not {"snapshots", "pairs", "checks"} <= report.keys():
-            path = self.collection.path / "drift.json"
+            path = self.collection.path / DRIFT
             found = ", ".join(sorted(report)) or "none"
             raise FormatError(f"expected the keys snapshots, pairs and checks, found {found}", path)
         return report

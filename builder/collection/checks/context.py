@@ -40,7 +40,7 @@ class ValidationContext:
         """Whether the collection includes documents; an imported release may not."""
         return bool(self.manifest["definition"].get("imported", {}).get("documents", True))
 
-    @property
+    @cached_property
     def intervals(self) -> dict[str, Interval | None]:
         """Interval of each snapshot, by name; None if its start or end is not an ISO 8601 time."""
         return {

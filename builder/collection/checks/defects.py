@@ -9,6 +9,7 @@ import polars as pl
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 from builder.collection.drift_file import read_drift
+from builder.collection.layout import DRIFT
 from builder.errors import FormatError
 from builder.parameters import CrawlParameters, LogParameters
 from builder.queries.matching import match_topics
@@ -30,7 +31,7 @@ def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
     try:
         changes = list(_read_construction_changes(context.collection.path))
     except (FormatError, KeyError, TypeError):
-        yield "drift.json", "cannot read the drift checks of consecutive snapshots", 1, ()
+        yield DRIFT, "cannot read the drift checks of consecutive snapshots", 1, ()
         return
     for (before, after), evidence, name in changes:
         yield f"snapshots/{after}", f"{evidence} ({name})", 1, (before, after)

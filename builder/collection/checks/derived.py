@@ -7,6 +7,7 @@ import polars as pl
 
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
+from builder.text.keys import id_to_key
 
 _CHANGES = {
     "documents": (["doc_id"], "tokens"),
@@ -128,8 +129,8 @@ def _find_contradicting_evidence(context: ValidationContext) -> Iterator[Defect]
             "query_id",
             "doc_id",
             *columns,
-            query=pl.col("query_id").str.slice(1).str.to_integer(base=16, dtype=pl.UInt64),
-            doc=pl.col("doc_id").str.slice(1).str.to_integer(base=16, dtype=pl.UInt64),
+            query=id_to_key("query_id"),
+            doc=id_to_key("doc_id"),
         )
         keys = ["query", "doc", *columns]
         wrong = graded.join(estimates.select(keys), on=keys, how="anti", nulls_equal=True)
