@@ -11,11 +11,12 @@ to have at least twice the new minimum) that remain, because other changes remov
 counts. It is also multiplied by the ratio of rows below the new minimum to rows in the next range
 of equal width (at most 1), because other rules may drop rows with low counts. The judgements of a
 query appear and disappear together, so E counts queries rather than judgements: it is multiplied by
-the ratio of queries to rows among the rows below the new minimum. If the probability
-that a rise is due to chance is below 5 %, but above 10^-6, the check is undecided. Rows with a
-count of 0 are ignored: nothing was counted (manual assessments, imported releases). The number of
-judged documents per query is not compared: it changes with the traffic, but does not follow a
-Poisson distribution.
+the ratio of queries to rows among the rows below the new minimum. If the probability that a rise is
+due to chance is below 5 %, but above 10^-6, the check is undecided. It is also undecided if fewer
+rows are missing than the new minimum would drop, by more than a standard deviation and more than a
+tenth: their counts rose, for example because bots send rare queries. Rows with a count of 0 are
+ignored: nothing was counted (manual assessments, imported releases). The number of judged documents
+per query is not compared: it changes with the traffic, but does not follow a Poisson distribution.
 """
 
 import math
@@ -38,6 +39,10 @@ many rows are expected, the probability of finding none is 10^-6."""
 MIN_DOUBTFUL_ROWS = -math.log(0.05)
 """Minimum number of rows expected below a raised minimum for their absence to leave the check
 undecided: if so many rows are expected, the probability of finding none is 5 %."""
+
+MAX_SHARE_NOT_DROPPED = 0.1
+"""Maximum share of the rows expected to be dropped by a raised minimum that may remain: the counts
+of some rows vary more than a Poisson distribution allows."""
 
 DETECTABLE_FACTOR = 4
 """If a rise of a minimum by this factor would not be detected, the check is undecided."""
@@ -124,6 +129,17 @@ class PoissonCountModel:
         """
         return self.expected_rows_below(other_minimum) if other_minimum > self.minimum else 0.0
 
+    def is_drop_plausible(self, raised_minimum: int) -> bool:
+        """Whether the other snapshot lacks about as many rows as a raised minimum would drop."""
+        values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
+        below = values < raised_minimum
+        means = values[below] * (self.growth[1] / self.growth[0])
+        dropped = poisson.cdf(raised_minimum - 1, means)
+        expected = (rows[below] * dropped).sum()
+        deviation = np.sqrt((rows[below] * dropped * (1 - dropped)).sum())
+        tolerance = max(deviation, MAX_SHARE_NOT_DROPPED * expected)
+        return bool(missing[below].sum() >= expected - tolerance)
+
     def _ratio_to_next_range(self, raised_minimum: int) -> float:
         """Return the ratio of rows below a raised minimum to rows in the next range, at most 1.
 
@@ -169,16 +185,19 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         backward = PoissonCountModel(after, (growth[1], growth[0]), queries[1])
         least = (forward.minimum, backward.minimum)
         numbers[label] = {"least_from": least[0], "least_to": least[1]}
-        missing = max(
-            forward.expected_missing_rows(least[1]), backward.expected_missing_rows(least[0])
-        )
-        if missing >= MIN_EXPECTED_ROWS:
+        lower = forward if least[0] < least[1] else backward
+        missing = lower.expected_missing_rows(max(least))
+        change = f"the change from {least[0]} to {least[1]}"
+        needed = _describe_needed_impressions(connection, forward)
+        if missing >= MIN_DOUBTFUL_ROWS and not lower.is_drop_plausible(max(least)):
+            kept = f"more rows below {max(least)} are in both snapshots than it would leave"
+            blind.append(f"{label} ({change} is not due to a threshold alone: {kept})")
+        elif missing >= MIN_EXPECTED_ROWS:
             moved.append(f"the minimum number of {label} changed from {least[0]} to {least[1]}")
         elif missing >= MIN_DOUBTFUL_ROWS:
-            change = f"the change from {least[0]} to {least[1]} may be due to chance"
-            blind.append(f"{label} ({change}; {_describe_needed_impressions(connection, forward)})")
+            blind.append(f"{label} ({change} may be due to chance; {needed})")
         elif (raised := forward.find_smallest_detectable_minimum()) is None:
-            blind.append(f"{label} ({_describe_needed_impressions(connection, forward)})")
+            blind.append(f"{label} ({needed})")
         else:
             sees.append(f"a minimum of {raised} {label} instead of {least[0]}")
     if not numbers:

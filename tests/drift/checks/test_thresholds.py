@@ -79,6 +79,27 @@ def test_a_least_value_that_may_have_risen_by_chance(low: int, expected: bool | 
     assert (doubt in outcome.detectable) is (expected is None)
 
 
+def test_low_counts_that_rise_are_no_raised_threshold() -> None:
+    """Bots send each query 12 times: none has fewer than 17 impressions, but all are still there.
+
+    Where the same number of queries is gone, the minimum was raised.
+    """
+    rare = [query(f"q {n}", "t", impressions=5 + n % 5, users=0) for n in range(60)]
+    frequent = [query(f"x {n}", "t", impressions=400, users=0) for n in range(100)]
+    bots = [row | {"impressions": row["impressions"] + 12} for row in (*rare, *frequent)]
+    outcome = thresholds.check_minimum_counts(asking([*rare, *frequent], bots))
+    assert outcome.is_construction is None
+    assert outcome.detectable.startswith(
+        "impressions of a query (the change from 5 to 17 is not due to a threshold alone: more "
+        "rows below 17 are in both snapshots than it would leave)"
+    )
+    assert thresholds.check_minimum_counts(asking(bots, [*rare, *frequent])).is_construction is None
+    dropped = [row for row in bots if row["impressions"] > 300]
+    new = [query(f"n {n}", "t", impressions=17 + n % 5, users=0) for n in range(60)]
+    outcome = thresholds.check_minimum_counts(asking([*rare, *frequent], [*dropped, *new]))
+    assert outcome.is_construction is True
+
+
 def test_a_least_value_that_growth_lifts() -> None:
     before = [query(f"requête {n}", "t", impressions=5 + n % 100) for n in range(300)]
     doubled = [row | {"impressions": 2 * row["impressions"]} for row in before]
