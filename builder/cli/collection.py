@@ -11,7 +11,6 @@ from builder.cli.json_output import print_json
 from builder.cli.options import CollectionFolder, Format, OutputFormat
 from builder.cli.output import escape_control_characters, format_table
 from builder.errors import UsageError, suggest
-from builder.reporting.numbers import pluralize
 
 
 class FindingFormat(StrEnum):
@@ -60,6 +59,8 @@ def validate(
     from builder.collection import findings as formats
     from builder.collection import validate as checks
 
+    versions = checks.find_versions_to_validate(collection, all_versions=all_versions)
+    snapshots = {str(version): checks.read_snapshot_names(version) for version in versions}
     run_checks = checks.validate_all_versions if all_versions else checks.validate
     findings = run_checks(
         collection,
@@ -68,13 +69,13 @@ def validate(
         severities=checks.parse_severities(tuple(severity or ())),
     )
     if format is FindingFormat.JSON:
-        typer.echo(formats.format_json(findings))
+        typer.echo(formats.format_json(findings, snapshots))
     else:
         render = formats.format_github if format is FindingFormat.GITHUB else formats.format_text
         for finding in findings:
             typer.echo(escape_control_characters(render(finding)))
-        if format is FindingFormat.TEXT:
-            typer.echo(pluralize(len(findings), "finding") if findings else "no findings")
+        summary = escape_control_characters(formats.format_summary(findings, snapshots))
+        typer.echo(summary, err=format is FindingFormat.GITHUB)
     if any(finding.severity == "error" for finding in findings):
         raise typer.Exit(1)
 

@@ -32,14 +32,22 @@ _SUFFIXES = {"documents": "/part-*.parquet", "queries": ".parquet", "qrels": ".p
 def write_card(
     folder: Path, definition: dict[str, Any], tables: dict[str, Any], funnels: dict[str, Any]
 ) -> None:
-    """Write the dataset card (`README.md`) of a version built by this package.
+    """Write the dataset card (`README.md`) of a version; see `render_card`."""
+    text = render_card(folder, definition, tables, funnels)
+    (folder / CARD).write_text(text, encoding="utf-8")
+
+
+def render_card(
+    folder: Path, definition: dict[str, Any], tables: dict[str, Any], funnels: dict[str, Any]
+) -> str:
+    """Return the text of the dataset card of a version built by this package, or imported.
 
     Args:
         folder: Folder of the assembled version.
         definition: Definition as recorded in the manifest, with defaults and input hashes.
         tables: Manifest entry of each table, keyed by table path; `rows` is the row count.
         funnels: Numbers of queries removed by each selection rule, by snapshot; see
-            `selection_funnels`.
+            `selection_funnels`. Empty if the version was imported.
     """
     snapshots = definition["snapshots"]
     patterns = {
@@ -47,10 +55,16 @@ def write_card(
         for kind, suffix in _SUFFIXES.items()
         for s in snapshots
     }
-    text = render_markdown(
-        "card.md",
+    common = {
         **card_template_variables(definition, tables, dataset_configs(patterns)),
-        provenance=input_file_table(snapshots),
+        "provenance": input_file_table(snapshots),
+    }
+    if "imported" in definition:
+        layout = definition["imported"]["layout"]
+        return render_markdown("release_card.md", **common, layout=layout)
+    return render_markdown(
+        "card.md",
+        **common,
         anonymity=_k_anonymity_clause(definition["parameters"]["select"]),
         trec=definition["parameters"]["export"]["trec"],
         is_translated=len(definition["collection"]["languages"]) > 1,
@@ -58,7 +72,6 @@ def write_card(
         evidence=click_crawl_and_translation_table(folder, [s["name"] for s in snapshots]),
         parameters=parameter_table(definition["parameters"]),
     )
-    (folder / CARD).write_text(text, encoding="utf-8")
 
 
 def _k_anonymity_clause(select_parameters: dict[str, Any]) -> str:
@@ -67,23 +80,6 @@ def _k_anonymity_clause(select_parameters: dict[str, Any]) -> str:
     if select_parameters["anonymity"] == "users":
         return f"at least {pluralize(k, 'user')} submitted it"
     return f"it was submitted at least {pluralize(k, 'time')}"
-
-
-def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[str, Any]) -> None:
-    """Write the dataset card (`README.md`) of an imported release."""
-    snapshots = definition["snapshots"]
-    patterns = {
-        f"{kind} {s['name']}": f"snapshots/{s['name']}/{kind}{suffix}"
-        for kind, suffix in _SUFFIXES.items()
-        for s in snapshots
-    }
-    text = render_markdown(
-        "release_card.md",
-        **card_template_variables(definition, tables, dataset_configs(patterns)),
-        layout=definition["imported"]["layout"],
-        provenance=input_file_table(snapshots),
-    )
-    (folder / CARD).write_text(text, encoding="utf-8")
 
 
 def describe_collection(definition: dict[str, Any], tables: dict[str, Any]) -> str:

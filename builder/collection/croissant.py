@@ -61,7 +61,18 @@ def write_croissant(
     tables: dict[str, Any],
     files: dict[str, list[str]],
 ) -> None:
-    """Write `croissant.json` for the Parquet files in a folder.
+    """Write `croissant.json` for the Parquet files in a folder; see `croissant_metadata`."""
+    metadata = croissant_metadata(folder, definition, tables, files)
+    (folder / CROISSANT).write_text(canonical_json(metadata), encoding="utf-8")
+
+
+def croissant_metadata(
+    folder: Path,
+    definition: dict[str, Any],
+    tables: dict[str, Any],
+    files: dict[str, list[str]],
+) -> dict[str, Any]:
+    """Return the Croissant metadata of the Parquet files in a folder.
 
     Args:
         folder: Folder with the Parquet files.
@@ -70,7 +81,7 @@ def write_croissant(
         files: Relative paths of the files of each table, keyed by `<table> <snapshot>`.
     """
     collection = definition["collection"]
-    metadata = {
+    return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "name": collection["name"],
@@ -88,7 +99,6 @@ def write_croissant(
             for index, path in enumerate(paths)
         ],
     }
-    (folder / CROISSANT).write_text(canonical_json(metadata), encoding="utf-8")
 
 
 def _file_object(folder: Path, path: str) -> dict[str, Any]:

@@ -1,17 +1,36 @@
-"""Computes and compares checksums, detects Git LFS pointers, and creates hard links."""
+"""Compares the files of a version with its manifest, writes checksums, and creates hard links."""
 
+import hashlib
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from builder.io.git import describe_checkout_fault
+from builder.io.parquet import ends_with_magic
 from builder.io.tables import table_at
 from builder.runtime.publisher import sha256
 from schemas import TableSchema
 
-LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-"""First bytes of a Git LFS pointer, which is checked out if the large file was not downloaded."""
+REBUILD = "rebuild the version from its definition, or download it again"
+CONVERTED = "the line endings of the file were converted to CRLF"
+KEEP_LINE_ENDINGS = (
+    "put a line such as `collections/** -text` into .gitattributes, so that Git does not convert "
+    "line endings, and check out the file again"
+)
+
+
+class FileChange(NamedTuple):
+    """Difference between a file and the manifest of its version.
+
+    Args:
+        description: Clause such as `the file is missing`.
+        fix: How to correct the difference.
+    """
+
+    description: str
+    fix: str
 
 
 def checksum_lines(folder: Path) -> str:
@@ -21,34 +40,83 @@ def checksum_lines(folder: Path) -> str:
 
 
 def find_changed_files(
-    version: Path, entries: Mapping[str, Mapping[str, Any]], table: str
-) -> dict[str, str]:
-    """Return the files of a table that differ from the manifest, each with a description.
+    version: Path, entries: Mapping[str, Mapping[str, Any]]
+) -> dict[str, FileChange]:
+    """Return the listed files that are missing or differ from the manifest, sorted by path.
 
     Args:
         version: Version folder.
-        entries: Manifest entry `files`: `sha256` of each file, by path in the version folder.
-        table: Path of the table in the version folder, such as `snapshots/2022-06/qrels`.
+        entries: Manifest entry `files`, or a part of it: `sha256` and `bytes` of each file, by
+            path in the version folder.
+    """
+    changed = {}
+    for name, entry in sorted(entries.items()):
+        path = version / name
+        try:
+            if not path.is_file():
+                changed[name] = FileChange("the file is missing", REBUILD)
+            elif sha256(path) != entry["sha256"]:
+                changed[name] = _describe_change(path, entry["sha256"], int(entry.get("bytes", 0)))
+        except OSError as error:
+            changed[name] = unreadable_file(error)
+    return changed
 
-    Returns:
-        Descriptions such as `the file was changed after publication`, by path in the version
-        folder, sorted.
+
+def unreadable_file(error: OSError) -> FileChange:
+    """Return the change of a file that exists but cannot be read."""
+    fix = "correct the permissions of the file, or copy the version again"
+    return FileChange(f"cannot read the file: {error.strerror or error}", fix)
+
+
+def find_changed_table_files(
+    version: Path, entries: Mapping[str, Mapping[str, Any]], table: str
+) -> dict[str, FileChange]:
+    """Return the files of a table that differ from the manifest or are not listed in it.
+
+    Args:
+        version: Version folder.
+        entries: Manifest entry `files`; see `find_changed_files`.
+        table: Path of the table in the version folder, such as `snapshots/2022-06/qrels`.
     """
     listed = {
-        name: entry["sha256"]
+        name: entry
         for name, entry in entries.items()
         if name == f"{table}.parquet" or name.rpartition("/")[0] == table
     }
     paths = table_at(version, table, TableSchema).paths
     found = {path.relative_to(version).as_posix() for path in paths}
-    changed = dict.fromkeys(listed.keys() - found, "the file is missing")
-    changed |= dict.fromkeys(found - listed.keys(), "the file is not listed in the manifest")
-    changed |= {
-        name: "the file was changed after publication"
-        for name in found & listed.keys()
-        if sha256(version / name) != listed[name]
-    }
+    unlisted = FileChange("the file is not listed in the manifest", "remove the file")
+    changed = find_changed_files(version, listed) | dict.fromkeys(found - listed.keys(), unlisted)
     return dict(sorted(changed.items()))
+
+
+def _describe_change(path: Path, expected_hash: str, expected_bytes: int) -> FileChange:
+    """Return how a file differs from the published one, and how to correct the difference."""
+    if fault := describe_checkout_fault(path):
+        return FileChange(*fault)
+    if hash_with_unix_line_endings(path) == expected_hash:
+        return FileChange(CONVERTED, KEEP_LINE_ENDINGS)
+    size = path.stat().st_size
+    if size == expected_bytes:
+        return FileChange("the SHA-256 hash of the file differs from the manifest", REBUILD)
+    is_truncated = size < expected_bytes and _is_truncated(path)
+    change = "the file was truncated" if is_truncated else "the file was changed"
+    return FileChange(f"{change}: {size:,} bytes instead of {expected_bytes:,}", REBUILD)
+
+
+def _is_truncated(path: Path) -> bool:
+    """Whether a file is empty, or a Parquet file without its footer."""
+    is_empty = not path.stat().st_size
+    return is_empty or (path.suffix == ".parquet" and not ends_with_magic(path))
+
+
+def hash_with_unix_line_endings(path: Path) -> str:
+    """Return the SHA-256 of a file after the conversion of line endings from CRLF to LF."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for line in file:
+            digest.update(line.replace(b"\r\n", b"\n"))
+    return digest.hexdigest()
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -58,9 +126,3 @@ def link_or_copy(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
-
-
-def is_lfs_pointer(path: Path) -> bool:
-    """Whether a file is a Git LFS (Large File Storage) pointer instead of the actual content."""
-    with path.open("rb") as file:
-        return file.read(len(LFS_POINTER)) == LFS_POINTER

@@ -2,21 +2,30 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from builder.collection.checks.finding import SEVERITIES, Finding
+from builder.reporting.numbers import pluralize
+from builder.runtime.publisher import MANIFEST
+from builder.text.listing import join_names
 
 FINDINGS_SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "Findings of longeval validate",
     "type": "object",
-    "required": ["valid", "findings"],
+    "required": ["valid", "versions", "findings"],
     "additionalProperties": False,
     "properties": {
         "valid": {"type": "boolean", "description": "True if no finding is an error"},
+        "versions": {
+            "type": "object",
+            "description": "Names of the snapshots of each validated version, by path of the "
+            "version folder; empty if the manifest cannot be read",
+            "additionalProperties": {"type": "array", "items": {"type": "string"}},
+        },
         "findings": {
             "type": "array",
             "items": {
@@ -52,14 +61,38 @@ FINDINGS_SCHEMA: dict[str, Any] = {
 """JSON Schema for the output of `format_json`."""
 
 
-def format_json(findings: Sequence[Finding]) -> str:
-    """Format findings as a JSON object with the keys `valid` and `findings`."""
+def format_json(findings: Sequence[Finding], snapshots: Mapping[str, Sequence[str]]) -> str:
+    """Format findings as a JSON object with the keys of `FINDINGS_SCHEMA`.
+
+    Args:
+        findings: Findings.
+        snapshots: Snapshots of each validated version, by path of the version folder.
+    """
     valid = not any(finding.severity == "error" for finding in findings)
     return json.dumps(
-        {"valid": valid, "findings": [asdict(finding) for finding in findings]},
+        {
+            "valid": valid,
+            "versions": snapshots,
+            "findings": [asdict(finding) for finding in findings],
+        },
         ensure_ascii=False,
         indent=1,
     )
+
+
+def format_summary(findings: Sequence[Finding], snapshots: Mapping[str, Sequence[str]]) -> str:
+    """Return one line with the number of findings, and the versions and snapshots validated.
+
+    Args:
+        findings: Findings.
+        snapshots: Snapshots of each validated version, by path of the version folder.
+    """
+    count = pluralize(len(findings), "finding") if findings else "no findings"
+    versions = [
+        f"{version} ({join_names(names, separator=', ') or f'cannot read {MANIFEST}'})"
+        for version, names in snapshots.items()
+    ]
+    return f"{count} in {join_names(versions)}"
 
 
 def format_text(finding: Finding) -> str:

@@ -6,13 +6,17 @@ Each check raises an error that lists what is wrong.
 
 import json
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import polars as pl
 
 from builder.collection.compare.definitions import diff_values
 from builder.collection.layout import PUBLISHED
 from builder.collection.manifest import resolve_definition
+from builder.collection.manifest_schema import read_manifest
 from builder.collection.publish import manifest_table_entry, manifest_table_path
 from builder.definition.model import Definition, is_draft
-from builder.errors import DataError, DefinitionError
+from builder.errors import DataError, DefinitionError, LongEvalError
 from builder.ingest.advice import CRAWL_ADVICE, LOG_ADVICE, advise_on_rejects
 from builder.io import parquet
 from builder.queries import parse_topics, require_same_topics, topic_differences
@@ -91,6 +95,9 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
 def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, ...]:
     """Raise an error if the topics differ from those of a released version of the collection.
 
+    The topics of the version itself, if it is a release, are part of its definition, which
+    `check_definition_unchanged` compares. Other drafts are ignored.
+
     Returns:
         Differences between the topics and those of the published draft that the build would
         replace, one line per kind of change; empty if there is no such draft.
@@ -100,17 +107,39 @@ def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, .
     """
     (source,) = definition.expand_sources((definition.workflow.collection.topics,))
     topics, _ = parse_topics(source)
+    version = definition.workflow.collection.version
     differences: tuple[str, ...] = ()
     for path in sorted(store.root.glob(f"*/{MANIFEST}")):
-        manifest = read_manifest_or_none(path.parent)
-        if manifest is None or "imported" in manifest.get("definition", {}):
+        is_release = not is_draft(path.parent.name)
+        if is_release == (path.parent.name == version):
             continue
-        published = parquet.read(path.with_name("topics.parquet"))
-        if not is_draft(str(manifest["version"])):
+        try:
+            published = _read_published_topics(path)
+        except LongEvalError as error:
+            if is_release:
+                raise DataError(
+                    f"{error}. The topics must be those of all releases in the folder: restore "
+                    f"release {path.parent.name}, or build in another folder with --out"
+                ) from error
+            continue
+        if published is not None and is_release:
             require_same_topics(published, topics)
-        elif path.parent.name == definition.workflow.collection.version:
+        elif published is not None:
             differences = topic_differences(published, topics)
     return differences
+
+
+def _read_published_topics(manifest_file: Path) -> pl.DataFrame | None:
+    """Return the topics of a version; None if the version was not built from topics.
+
+    Raises:
+        FormatError: The manifest or the topics cannot be read.
+        UsageError: The file of the topics is missing.
+    """
+    kind = (read_manifest_or_none(manifest_file.parent) or {}).get("kind")
+    if kind == "classification" or "imported" in read_manifest(manifest_file)["definition"]:
+        return None
+    return parquet.read(manifest_file.with_name("topics.parquet"))
 
 
 def check_tables_not_empty(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:

@@ -12,6 +12,8 @@ from builder.runtime.publisher import canonical_json, write_manifest
 from builder.runtime.store import Store
 
 FORMAT = 1
+METADATA_HASH = "metadata_sha256"
+"""Manifest key of the hash of all other entries except `files`; older versions lack it."""
 STAGE_PREFIX = "stage "
 LISTS = {
     "select.stop_lists": ("select", "stop_lists"),
@@ -151,4 +153,10 @@ def write_collection_manifest(
         "selection": funnels,
         "tables": tables,
     }
-    write_manifest(folder, manifest)
+    write_manifest(folder, {**manifest, METADATA_HASH: metadata_hash(manifest)})
+
+
+def metadata_hash(manifest: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of all entries of a manifest except `files` and the hash itself."""
+    metadata = {k: v for k, v in manifest.items() if k not in ("files", METADATA_HASH)}
+    return hashlib.sha256(canonical_json(metadata).encode()).hexdigest()

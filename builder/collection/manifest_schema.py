@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from builder.errors import FormatError
+from builder.io.git import describe_checkout_fault
 from builder.text.names import LANGUAGE_PATTERN
 from schemas import SNAPSHOT_PATTERN
 
@@ -88,7 +89,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise FormatError(f"cannot read the manifest: {error.strerror}", path) from None
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"cannot read the manifest: {error}", path) from None
+        fault = describe_checkout_fault(path)
+        found = f"{fault[0]}; {fault[1]}" if fault else error
+        raise FormatError(f"cannot read the manifest: {found}", path) from None
     try:
         _Manifest.model_validate(manifest)
     except (ValidationError, RecursionError) as error:

@@ -13,7 +13,7 @@ import polars as pl
 from builder.collection import layout
 from builder.collection.card import write_card
 from builder.collection.croissant import write_croissant
-from builder.collection.files import link_or_copy
+from builder.collection.files import find_changed_files, link_or_copy
 from builder.collection.manifest import resolve_definition, write_collection_manifest
 from builder.definition.model import Definition
 from builder.errors import DataError
@@ -22,8 +22,9 @@ from builder.io.tables import Table, TableWriter, table_at, write_frame
 from builder.queries import funnel_steps
 from builder.runtime.publisher import (
     PARTIAL,
+    SUMS,
     canonical_json,
-    find_damaged_files,
+    has_current_checksums,
     publish_folder,
     read_manifest_or_none,
     temporary_folder,
@@ -52,14 +53,16 @@ def is_published_and_current(definition: Definition, store: Store, stages: Itera
         return False
     recorded = {"definition": resolve_definition(definition, store)}
     recorded["units"] = _step_records(definition, store, stages)
-    if {key: manifest[key] for key in recorded} != json.loads(canonical_json(recorded)):
+    if {key: manifest.get(key) for key in recorded} != json.loads(canonical_json(recorded)):
         if collection.is_draft:
             return False
         raise DataError(
             f"{final} is already published and its content would change; "
             "set a new version in the definition"
         )
-    damaged = find_damaged_files(final, manifest)
+    files = manifest.get("files", {})
+    damaged = [*find_changed_files(final, files)]
+    damaged += [] if has_current_checksums(final, files) else [SUMS]
     if damaged and not collection.is_draft:
         names = join_names(damaged, MAX_LISTED, ", ")
         raise DataError(

@@ -10,6 +10,7 @@ from builder.collection.checks.tables import UNCHECKED_TABLES
 from builder.collection.layout import find_latest_version, find_versions
 from builder.collection.read import Collection, open_collection
 from builder.errors import FormatError, UsageError
+from builder.io.git import describe_checkout_fault
 from builder.plugins import find_plugins, load_plugin
 from builder.runtime.publisher import MANIFEST, read_manifest_or_none
 
@@ -43,7 +44,7 @@ def validate(
     checks = _select_checks(select, ignore, overrides)
     return [
         finding
-        for version in _find_versions_to_validate(Path(path))
+        for version in find_versions_to_validate(path)
         for finding in _validate_version(version, checks, overrides)
     ]
 
@@ -65,26 +66,40 @@ def validate_all_versions(
     """
     overrides = severities or {}
     checks = _select_checks(select, ignore, overrides)
-    versions = [
-        version for version in find_versions(Path(path)) if not _is_classification_version(version)
-    ]
-    if not versions:
-        raise UsageError(f"{path}: no published version found at or below this folder")
     return [
-        finding for version in versions for finding in _validate_version(version, checks, overrides)
+        finding
+        for version in find_versions_to_validate(path, all_versions=True)
+        for finding in _validate_version(version, checks, overrides)
     ]
 
 
-def _find_versions_to_validate(root: Path) -> list[Path]:
-    """Return the highest version at or below a folder, and all versions without a manifest.
+def find_versions_to_validate(path: Path | str, *, all_versions: bool = False) -> list[Path]:
+    """Return the folders of the versions that `validate` or `validate_all_versions` checks.
+
+    These are the highest version at or below a folder, and all versions without a manifest; with
+    `all_versions`, all versions except those of classification collections.
 
     Raises:
         UsageError: There is no published collection.
     """
+    root = Path(path)
+    if all_versions:
+        versions = [v for v in find_versions(root) if not _is_classification_version(v)]
+        if not versions:
+            raise UsageError(f"{path}: no published version found at or below this folder")
+        return versions
     incomplete = [version for version in find_versions(root) if not (version / MANIFEST).exists()]
     if incomplete and find_latest_version(root) is None:
         return incomplete
     return [open_collection(root).path, *incomplete]
+
+
+def read_snapshot_names(version: Path) -> tuple[str, ...]:
+    """Return the snapshots of a version, in chronological order; empty if LB004 reports it."""
+    try:
+        return Collection(version).snapshots
+    except FormatError:
+        return ()
 
 
 def _is_classification_version(version: Path) -> bool:
@@ -99,8 +114,10 @@ def _validate_version(
         context = ValidationContext(Collection(version))
     except FormatError as error:
         check = next(check for check in CHECKS if check.id == "LB004")
-        message = str(error).removeprefix(f"{error.file}: ")
-        return [Finding(check.id, "error", MANIFEST, message, 1, (), check.fix, str(version))]
+        message, fix = str(error).removeprefix(f"{error.file}: "), check.fix
+        if fault := describe_checkout_fault(version / MANIFEST):
+            message, fix = f"cannot read the manifest: {fault[0]}", fault[1]
+        return [Finding(check.id, "error", MANIFEST, message, 1, (), fix, str(version))]
     return [finding for check in checks for finding in check.run(context, severities.get(check.id))]
 
 

@@ -18,7 +18,7 @@ from builder.collection.publish import is_published_and_current, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
 from builder.documents.url_lists import read_url_list
-from builder.errors import DefinitionError, UsageError
+from builder.errors import DataError, DefinitionError, UsageError
 from builder.io.disk import reraise_as_user_errors
 from builder.pipeline import PIPELINE
 from builder.reporting.parts import html_table
@@ -26,7 +26,7 @@ from builder.runtime.executors import create_executor
 from builder.runtime.limits import DEFAULT_MEMORY, count_usable_cores, parse_memory
 from builder.runtime.plan import Step
 from builder.runtime.progress import NoProgress, Progress
-from builder.runtime.publisher import SUMS, sha256
+from builder.runtime.publisher import SUMS, check_publishable, sha256
 from builder.runtime.runner import Runner, StepResult
 from builder.runtime.store import Store
 
@@ -155,6 +155,8 @@ def build(
 
 def _check_release_unchanged(definition: Definition, store: Store) -> None:
     """Raise an error if the build would change a released version; see `guards`."""
+    collection = definition.workflow.collection
+    check_publishable(store.root / collection.version, is_draft=collection.is_draft)
     check_definition_unchanged(definition, store)
     check_stages_unchanged(definition, store, PIPELINE.stages)
 
@@ -163,7 +165,7 @@ def _explain_refusal(definition: Definition, store: Store) -> str:
     """Return why a build would stop before the first step; empty if it would not."""
     try:
         _check_release_unchanged(definition, store)
-    except DefinitionError as error:
+    except (DataError, DefinitionError) as error:
         return str(error)
     return ""
 

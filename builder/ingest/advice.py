@@ -33,8 +33,6 @@ CRAWL_ADVICE = {
 }
 """Advice on how to avoid rejects of a crawl, by reject reason."""
 
-MAX_NAMES = 10
-"""Maximum number of file names in a note."""
 MIN_SHARE = 0.1
 """Advice is given if more than this share of the records is rejected for the same reason."""
 LATE_SHARE = 1 / 3
@@ -140,6 +138,5 @@ def note_empty_files(files: Sequence[Source]) -> Iterator[str]:
     """Yield one note that lists the empty files (0 bytes), if there are any."""
     empty = [file.name for file in files if not file.path.stat().st_size]
     if empty:
-        more = f" and {len(empty) - MAX_NAMES:,} more" if len(empty) > MAX_NAMES else ""
         verb = "is" if len(empty) == 1 else "are"
-        yield f"{', '.join(empty[:MAX_NAMES])}{more} {verb} empty (0 bytes)"
+        yield f"{join_names(empty, separator=', ')} {verb} empty (0 bytes)"

@@ -98,9 +98,16 @@ def to_user_error(error: BaseException) -> LongEvalError | None:
 
 
 def convert_path_error(error: BaseException) -> LongEvalError | None:
-    """Convert a file system error with a path to a user error; return None for other errors."""
-    if not isinstance(error, OSError) or error.filename is None or error.errno is None:
+    """Convert a file system error to a user error; return None for other errors.
+
+    An error without a path is only converted if the disk is full, as when standard output is
+    redirected to a file.
+    """
+    if not isinstance(error, OSError) or error.errno is None:
         return None
+    if error.filename is None:
+        message = f"cannot write the output: {os.strerror(error.errno)}; free some space"
+        return DiskError(message) if error.errno in DISK_FULL else None
     path, problem = error.filename2 or error.filename, PATH_PROBLEMS.get(error.errno)
     if problem is not None:
         return UsageError(f"{path}: {problem}")

@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError, UsageError
+from builder.io.git import describe_checkout_fault
 
 MAGIC = b"PAR1"
 """First and last bytes of a Parquet file."""
@@ -163,5 +164,6 @@ def _reraise_as_user_errors(path: Path, expected_content: str) -> Iterator[None]
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
-        message = str(error).partition("\n")[0]
+        fault = describe_checkout_fault(path)
+        message = f"{fault[0]}; {fault[1]}" if fault else str(error).partition("\n")[0]
         raise FormatError(f"expected {expected_content}: {message}", path) from error

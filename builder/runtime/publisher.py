@@ -20,6 +20,7 @@ from typing import IO, Any
 import pyarrow.parquet as pq
 
 from builder.errors import DataError
+from builder.io.git import describe_checkout_fault
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
@@ -72,11 +73,16 @@ def lock_collection(root: Path) -> Iterator[None]:
     with open_unless_symlink(work / "lock") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise DataError(
                 f"{root}: another build or import of this collection is running; wait until it "
                 "has finished, or use another --out"
             ) from None
+        except OSError as error:
+            raise DataError(
+                f"{work / 'lock'}: cannot lock the file ({error.strerror}); some network file "
+                "systems have no locks, so choose an --out on a local disk"
+            ) from error
         for leftover in (work / "scratch", *work.rglob(f"*{PARTIAL}")):
             _remove_file_or_folder(leftover)
         if not (work / ".gitignore").exists():
@@ -192,23 +198,48 @@ def _checksum_lines(folder: Path, files: Mapping[str, Any]) -> str:
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
 
 
-def find_damaged_files(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """Return the files of a published version that are missing or differ from its manifest."""
-    files = manifest["files"]
-    damaged = [
-        name
-        for name, entry in sorted(files.items())
-        if not (folder / name).is_file() or sha256(folder / name) != entry["sha256"]
-    ]
+def has_current_checksums(folder: Path, files: Mapping[str, Any]) -> bool:
+    """Whether `SHA256SUMS` has the checksums of the manifest and of the files that it lists."""
     sums = folder / SUMS
-    if not sums.is_file() or sums.read_bytes() != _checksum_lines(folder, files).encode():
-        damaged.append(SUMS)
-    return damaged
+    return sums.is_file() and sums.read_bytes() == _checksum_lines(folder, files).encode()
 
 
 def read_manifest_or_none(folder: Path) -> dict[str, Any] | None:
     """Read the manifest of a published version; return None if it is missing or invalid."""
     try:
-        return dict(json.loads((folder / MANIFEST).read_text("utf-8")))
-    except (OSError, ValueError):
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
         return None
+    return manifest if isinstance(manifest, dict) else None
+
+
+def check_publishable(target: Path, *, is_draft: bool) -> None:
+    """Raise an error if publishing a version in a folder would delete what cannot be built again.
+
+    A draft is replaced even if files of it are damaged.
+
+    Args:
+        target: Folder in which the version will be published.
+        is_draft: Whether the version is a draft, which a build may replace.
+
+    Raises:
+        DataError: The path is a file, a symbolic link or a folder that is not a version, or the
+            folder contains a release whose manifest cannot be read.
+    """
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        found = "symbolic link" if target.is_symlink() else "file"
+        raise DataError(f"{target}: expected a version folder, found a {found}; move it elsewhere")
+    if not target.exists() or not any(target.iterdir()):
+        return
+    if not any((target / name).exists() for name in (MANIFEST, SUMS)):
+        raise DataError(
+            f"{target}: expected a version folder, found a folder without {MANIFEST}, which a "
+            "build would replace; move it elsewhere"
+        )
+    if not is_draft and read_manifest_or_none(target) is None:
+        fault = describe_checkout_fault(target / MANIFEST)
+        raise DataError(
+            f"{target} is already published, but {MANIFEST} is missing or cannot be read"
+            f"{f' ({fault[0]})' if fault else ''}; restore it, or delete the folder to publish the "
+            "version again"
+        )

@@ -18,7 +18,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from builder.errors import DataError, SchemaError
+from builder.errors import DataError, FormatError, SchemaError
+from builder.io.disk import NOT_WRITABLE
+from builder.io.git import FETCH_FROM_LFS, is_lfs_pointer
 from builder.io.sources import Source
 from builder.io.tables import Table, arrow_schema, table_at
 from builder.runtime.publisher import (
@@ -55,6 +57,7 @@ class InputHashes:
 
         Raises:
             DataError: The cache file is a symbolic link.
+            FormatError: A file is a Git LFS pointer.
         """
         if self._known is None:
             self._known = self._read_cache_file()
@@ -65,6 +68,8 @@ class InputHashes:
             state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
             name = to_valid_unicode(str(file.path.resolve()))
             if self._known.get(name, (None, ""))[0] != state:
+                if is_lfs_pointer(file.path):
+                    raise FormatError(f"the file is a Git LFS pointer; {FETCH_FROM_LFS}", file.path)
                 self._known[name] = new[name] = (state, sha256(file.path))
             found.append(self._known[name][1])
         if new and self._path.parent.is_dir():
@@ -80,17 +85,21 @@ class InputHashes:
         for line in lines:
             try:
                 name, *state, digest = json.loads(line)
-            except ValueError:
+            except (ValueError, TypeError):
                 continue
             known[str(name)] = (state, str(digest))
         return known
 
     def _append_to_cache_file(self, new_hashes: dict[str, tuple[list[int], str]]) -> None:
-        """Append file hashes to the cache file, one line per file."""
+        """Append file hashes to the cache file, one line per file, unless it is read-only."""
         lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new_hashes.items()]
-        with open_unless_symlink(self._path) as file:
-            file.seek(0, os.SEEK_END)
-            file.write("".join(f"\n{line}" for line in lines) + "\n")
+        try:
+            with open_unless_symlink(self._path) as file:
+                file.seek(0, os.SEEK_END)
+                file.write("".join(f"\n{line}" for line in lines) + "\n")
+        except OSError as error:
+            if error.errno not in NOT_WRITABLE:
+                raise
 
 
 class Store:

@@ -96,10 +96,15 @@ def test_other_wrong_values_exit_2(world: Path, tmp_path: Path, capsys: Captured
 
 
 def test_validate_prints_findings(built: BuildReport, tmp_path: Path, capsys: Captured) -> None:
+    version = built.root / "0.1.0"
     assert run("validate", built.root) == 0
-    assert capsys.readouterr().out == "no findings\n"
+    assert capsys.readouterr().out == f"no findings in {version} (2022-06, 2022-07, 2022-08)\n"
     assert run("validate", built.root, "--format", "json") == 0
-    assert json.loads(capsys.readouterr().out) == {"valid": True, "findings": []}
+    assert json.loads(capsys.readouterr().out) == {
+        "valid": True,
+        "versions": {str(version): ["2022-06", "2022-07", "2022-08"]},
+        "findings": [],
+    }
     damaged = tmp_path / "c"
     shutil.copytree(built.root, damaged)
     (damaged / "0.1.0/topics.parquet").unlink()
@@ -113,8 +118,16 @@ def test_validate_prints_findings(built: BuildReport, tmp_path: Path, capsys: Ca
     assert not report["valid"]
     assert {finding["check"] for finding in report["findings"]} == {"LB001", "LB002", "LB101"}
     assert run("validate", damaged, "--format", "github") == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert all(line.startswith("::error file=") for line in lines)
+    printed = capsys.readouterr()
+    assert all(line.startswith("::error file=") for line in printed.out.splitlines())
+    assert printed.err == f"3 findings in {damaged}/0.1.0 (2022-06, 2022-07, 2022-08)\n"
+    (damaged / "0.1.0/manifest.json").write_text("{")
+    shutil.copytree(version, damaged / "0.2.0")
+    assert run("validate", damaged, "--all") == 1
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        f"1 finding in {damaged}/0.1.0 (cannot read manifest.json); "
+        f"{damaged}/0.2.0 (2022-06, 2022-07, 2022-08)"
+    )
 
 
 def test_schema_prints_every_table(capsys: Captured) -> None:

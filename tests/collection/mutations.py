@@ -584,6 +584,29 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
         "LB228",
         in_table(f"{FIRST}/documents", every(text="Ã©tÃ© Ã  NoÃ«l")),
     ),
+    "free text in the card": (
+        "LB123",
+        in_bytes("README.md", lambda data: data + b"Ask Ann for the password.\n", sealed=True),
+    ),
+    "another citation in the card": (
+        "LB123",
+        in_bytes("README.md", lambda d: d.replace(b"Not stated.", b"Ann (2026)"), sealed=True),
+    ),
+    "another licence in croissant.json": (
+        "LB123",
+        in_bytes(
+            "croissant.json", lambda d: d.replace(b'"license": "', b'"license": "CC '), sealed=True
+        ),
+    ),
+    "other tools in the manifest": ("LB004", in_manifest(lambda m: m["tools"].update(duckdb="1"))),
+    "other inputs in the manifest": (
+        "LB004",
+        in_manifest(lambda m: m["units"]["log 2022-06"]["inputs"].update(files={})),
+    ),
+    "another selection in the manifest": (
+        "LB123",
+        in_manifest(lambda m: m["selection"]["2022-06"][0].update(left_out=1)),
+    ),
     "an English text less": (
         "LB225",
         _bilingual_without_one_text,

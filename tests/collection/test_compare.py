@@ -453,6 +453,7 @@ def test_files_edited_after_publication_are_compared(
     assert built.version is not None
     copy = Path(shutil.copytree(built.version, tmp_path / "0.1.0"))
     path = copy / "snapshots/2022-07/qrels.parquet"
+    size = path.stat().st_size
     rows = pl.read_parquet(path)
     rows.head(5).with_columns(doc_id=pl.lit("d" + 16 * "f")).unique("query_id").write_parquet(path)
     kept = pl.read_parquet(path).height
@@ -464,13 +465,12 @@ def test_files_edited_after_publication_are_compared(
         rows.height,
         0,
     )
-    assert found.changed_files == (f"{path}: the file was changed after publication",)
+    change = f"{path}: the file was changed: {path.stat().st_size:,} bytes instead of {size:,}"
+    assert found.changed_files == (change,)
     assert run("diff", built.version, copy, "--exit-code") == 1
     printed = capsys.readouterr()
     assert printed.out.splitlines()[-1] == "rows differ"
-    assert printed.err == (
-        f"warning: {path}: the file was changed after publication; the version is compared as is\n"
-    )
+    assert printed.err == f"warning: {change}; the version is compared as is\n"
 
 
 def test_judgements_listed_twice_differ(built: BuildReport, tmp_path: Path) -> None:
@@ -487,6 +487,7 @@ def test_rewritten_and_missing_files_are_named(built: BuildReport, tmp_path: Pat
     assert built.version is not None
     copy = Path(shutil.copytree(built.version, tmp_path / "0.1.0"))
     queries, topics = copy / "snapshots/2022-07/queries.parquet", copy / "topics.parquet"
+    size = queries.stat().st_size
     pl.read_parquet(queries).write_parquet(queries)
     height = pl.read_parquet(topics).height
     topics.unlink()
@@ -498,5 +499,5 @@ def test_rewritten_and_missing_files_are_named(built: BuildReport, tmp_path: Pat
     assert found.changed_files == (
         f"{topics}: the file is missing",
         f"{more}: the file is not listed in the manifest",
-        f"{queries}: the file was changed after publication",
+        f"{queries}: the file was changed: {queries.stat().st_size:,} bytes instead of {size:,}",
     )

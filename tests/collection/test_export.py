@@ -243,12 +243,14 @@ def test_tables_edited_after_publication_are_not_exported(
     assert built.version is not None
     copy = Path(shutil.copytree(built.version, tmp_path / "0.1.0"))
     path = copy / f"{name}.parquet"
+    size = path.stat().st_size
     pl.read_parquet(path).head(2).write_parquet(path)
     for layout in ("trec", "huggingface"):
         with pytest.raises(FormatError) as raised:
             export(copy, layout, tmp_path / layout)
         assert str(raised.value) == (
-            f"{path}: expected the published file, but the file was changed after publication; "
-            f"restore the version, then check it with: longeval validate {copy}"
+            f"{path}: expected the published file, but the file was changed: "
+            f"{path.stat().st_size:,} bytes instead of {size:,}; restore the version, then check "
+            f"it with: longeval validate {copy}"
         )
         assert not (tmp_path / layout).exists()

@@ -1,9 +1,11 @@
 """Validation: nothing on a good collection, the right check for every kind of damage."""
 
+import io
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import polars as pl
@@ -12,11 +14,11 @@ import pytest
 
 import builder
 from builder import SimulationParameters
-from builder.collection.checks import CHECKS, Finding
+from builder.collection.checks import CHECKS, Finding, descriptions
 from builder.collection.findings import FINDINGS_SCHEMA, format_github, format_json, format_text
 from builder.collection.validate import validate, validate_all_versions
-from builder.errors import UsageError
-from tests.collection.mutations import MUTATIONS, edit, edit_manifest, every
+from builder.errors import FormatError, UsageError
+from tests.collection.mutations import MUTATIONS, edit, edit_manifest, every, seal
 
 WORLD = SimulationParameters(
     name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
@@ -78,8 +80,8 @@ def test_findings_are_what_their_schema_says(good: Path, tmp_path: Path) -> None
     shutil.copytree(good, copy)
     (copy / "notes.txt").write_text("x")
     findings = validate(copy)
-    jsonschema.validate(json.loads(format_json(findings)), FINDINGS_SCHEMA)
-    assert json.loads(format_json(findings))["valid"] is False
+    jsonschema.validate(json.loads(format_json(findings, {})), FINDINGS_SCHEMA)
+    assert json.loads(format_json(findings, {}))["valid"] is False
     assert [finding.version for finding in findings] == [str(copy)]
 
 
@@ -158,7 +160,7 @@ def test_what_git_does_to_files_is_named(good: Path, tmp_path: Path) -> None:
     size = (good / "topics.parquet").stat().st_size
     texts = [format_text(finding).replace(f"{copy}/", "") for finding in validate(copy)]
     assert [text.partition(" Fix: ")[0] for text in texts] == [
-        "LB003 error: queries_map.parquet: expected the file, found a Git LFS pointer to it.",
+        "LB003 error: queries_map.parquet: the file is a Git LFS pointer.",
         f"LB003 error: topics.parquet: the file was truncated: 1,000 bytes instead of {size:,}.",
         "LB003 error: trec/2022-06/qrels.txt: the line endings of the file were converted to CRLF.",
         "LB004 error: manifest.json: the line endings of the file were converted to CRLF.",
@@ -177,6 +179,129 @@ def test_what_git_does_to_files_is_named(good: Path, tmp_path: Path) -> None:
         attributes,
         rebuild,
         rebuild,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "fix"),
+    [
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n",
+            "the file is a Git LFS pointer",
+            "fetch the file with `git lfs pull`; in GitHub Actions, check out with `lfs: true`",
+        ),
+        (
+            b'{\n<<<<<<< HEAD\n "format": 1,\n=======\n "format": 1,\n>>>>>>> new\n}\n',
+            "the file contains conflict markers of Git",
+            (
+                "restore the file of one side, for example with `git checkout --theirs`; files of "
+                "a version cannot be merged"
+            ),
+        ),
+    ],
+)
+def test_what_git_left_instead_of_a_manifest_is_named(
+    content: bytes, message: str, fix: str, good: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    (copy / "manifest.json").unlink()
+    (copy / "manifest.json").write_bytes(content)
+    (finding,) = validate(copy)
+    assert format_text(finding) == (
+        f"LB004 error: {copy}/manifest.json: cannot read the manifest: {message}. Fix: {fix}."
+    )
+    with pytest.raises(FormatError) as raised:
+        builder.open_collection(copy).manifest  # noqa: B018 - the property reads the file
+    assert str(raised.value) == (
+        f"{copy}/manifest.json: cannot read the manifest: {message}; {fix}"
+    )
+
+
+def test_a_table_that_git_did_not_fetch_is_named(good: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    path = copy / "snapshots/2022-06/qrels.parquet"
+    _remove_and_write(path, b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n")
+    with pytest.raises(FormatError) as raised:
+        builder.open_collection(copy).snapshot("2022-06").qrels  # noqa: B018 - reads the schema
+    assert str(raised.value) == (
+        f"{path}: expected a Parquet table: the file is a Git LFS pointer; fetch the file with "
+        "`git lfs pull`; in GitHub Actions, check out with `lfs: true`"
+    )
+
+
+def test_exported_documents_with_other_line_endings_are_one_finding(
+    good: Path, tmp_path: Path
+) -> None:
+    """LB219 also said that the export has one document, because no other had been recognized."""
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    name = "trec/2022-06/fr/documents/part-00000.trec"
+    _remove_and_write(copy / name, (good / name).read_bytes().replace(b"\n", b"\r\n"))
+    found = [(f.check, f.where, f.message) for f in validate(copy)]
+    assert found == [("LB003", name, "the line endings of the file were converted to CRLF")]
+    seal(copy)
+    assert [(f.check, f.where, f.message) for f in validate(copy)] == [
+        ("LB219", name, "lines end with CRLF")
+    ]
+
+
+def test_the_changed_line_of_a_card_is_named(good: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    lines = (good / "README.md").read_text().splitlines()
+    assert "## Citation" in lines
+    _remove_and_write(copy / "README.md", "\n".join([*lines, "", "Ask Ann."]).encode())
+    seal(copy)
+    (finding,) = validate(copy)
+    assert (finding.check, finding.where, finding.message) == (
+        "LB123",
+        "README.md",
+        f"line {len(lines) + 2} does not follow from the manifest: 'Ask Ann.'",
+    )
+    lines.remove("## Citation")
+    _remove_and_write(copy / "README.md", "\n".join(lines).encode())
+    seal(copy)
+    (finding,) = validate(copy)
+    assert finding.message == "expected the line '## Citation', which follows from the manifest"
+
+
+def test_a_card_of_another_version_of_the_software_is_not_rendered_again(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    monkeypatch.setattr(descriptions, "__version__", "99.0.0")
+    _remove_and_write(copy / "README.md", (good / "README.md").read_bytes() + b"New words.\n")
+    seal(copy)
+    assert validate(copy) == []
+
+
+def test_a_manifest_without_its_hash_is_one_of_an_older_version(good: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    edit_manifest(copy, lambda m: m.pop("metadata_sha256"))
+    seal(copy)
+    assert validate(copy) == []
+
+
+def test_files_that_may_not_be_read_are_findings(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command ended at the first of them, and did not say what else is wrong."""
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    (copy / "notes.txt").touch()
+    forbidden = {str(copy / "README.md"), str(copy / "SHA256SUMS")}
+    open_file = io.open
+
+    def open_unless_forbidden(path: Any, *arguments: Any, **options: Any) -> Any:
+        if str(path) in forbidden:
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_file(path, *arguments, **options)
+
+    monkeypatch.setattr(io, "open", open_unless_forbidden)
+    found = [(f.check, f.where, f.message) for f in validate(copy)]
+    denied = "cannot read the file: Permission denied"
+    assert found == [
+        ("LB002", "notes.txt", "the file is not listed in the manifest"),
+        ("LB003", "README.md", denied),
+        ("LB004", "SHA256SUMS", denied),
+        ("LB123", "README.md", denied),
     ]
 
 

@@ -66,7 +66,7 @@ def test_empty_files_are_named(tmp_path: Path) -> None:
         file.path.touch()
     names = ", ".join(f"logs/{number:02}" for number in range(1, 11))
     files[0].path.write_bytes(b"\n")
-    assert list(note_empty_files(files)) == [f"{names} and 2 more are empty (0 bytes)"]
+    assert list(note_empty_files(files)) == [f"{names}, and 2 more are empty (0 bytes)"]
     assert list(note_empty_files(files[:2])) == ["logs/01 is empty (0 bytes)"]
     assert list(note_empty_files(files[:1])) == []
 

@@ -25,6 +25,58 @@ def released(built: BuildReport, world: Path, tmp_path: Path) -> Path:
     return definition
 
 
+def test_a_release_whose_manifest_git_did_not_fetch_is_not_replaced(
+    released: Path, tmp_path: Path
+) -> None:
+    """The release was replaced by one with other grades, and nothing said so."""
+    version = tmp_path / "collection/1.0.0"
+    (version / "manifest.json").write_text("version https://git-lfs.github.com/spec/v1\n")
+    (version / "notes.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in version.rglob("*") if path.is_file()}
+    released.write_text(released.read_text() + "\n[qrels]\ncuts = [0.2, 0.5]\n")
+    message = "1.0.0 is already published, but manifest.json is missing or cannot be read"
+    with pytest.raises(DataError, match=message):
+        builder.build(released, tmp_path / "collection")
+    assert {path: path.read_bytes() for path in version.rglob("*") if path.is_file()} == before
+    report = builder.build(released, tmp_path / "collection", explain=True)
+    assert message in report.refusal
+
+
+@pytest.mark.parametrize("content", ["[1]", "{}", "5", None])
+def test_a_draft_without_topics_or_manifest_is_built_again(
+    content: str | None, built: BuildReport, world: Path, tmp_path: Path
+) -> None:
+    """Its topics could not be compared, and its manifest was a traceback."""
+    shutil.copytree(built.root, tmp_path / "c")
+    name = "topics.parquet" if content is None else "manifest.json"
+    (tmp_path / "c/0.1.0" / name).unlink()
+    if content is not None:
+        (tmp_path / "c/0.1.0" / name).write_text(content)
+    assert builder.build(world / "workflow.toml", tmp_path / "c").published
+    assert builder.validate(tmp_path / "c") == []
+
+
+def test_a_release_whose_topics_cannot_be_compared_is_named(released: Path, tmp_path: Path) -> None:
+    topics = tmp_path / "collection/1.0.0/topics.parquet"
+    topics.unlink()
+    released.write_text(released.read_text().replace("1.0.0", "1.1.0"))
+    with pytest.raises(DataError) as raised:
+        builder.build(released, tmp_path / "collection")
+    assert str(raised.value) == (
+        f"{topics}: expected a Parquet file, found none. The topics must be those of all releases "
+        "in the folder: restore release 1.0.0, or build in another folder with --out"
+    )
+
+
+def test_a_classification_collection_in_the_same_folder_has_no_topics(
+    world: Path, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "c/1.0.0/manifest.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('{"kind": "classification", "name": "x", "version": "1.0.0"}')
+    assert builder.build(world / "workflow.toml", tmp_path / "c").published
+
+
 @pytest.mark.parametrize("what", ["stage", "contract"])
 def test_the_guard_of_a_released_version_answers_first(
     what: str, released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -97,6 +97,8 @@ def test_the_path_of_an_error_is_told() -> None:
     assert isinstance(full, DataError)
     assert str(full).startswith("y: ")
     assert convert_path_error(OSError(errno.EPIPE, "")) is None
+    redirected = convert_path_error(OSError(errno.ENOSPC, "No space left on device"))
+    assert str(redirected) == "cannot write the output: No space left on device; free some space"
     assert convert_path_error(ValueError("z")) is None
 
 

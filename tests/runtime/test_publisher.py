@@ -1,8 +1,10 @@
 """One publisher: who holds a folder, what is visible when, what the disk was asked for."""
 
+import errno
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from builder.errors import DataError
 from builder.runtime import publisher
 from builder.runtime.publisher import (
+    check_publishable,
     lock_collection,
     publish_folder,
     temporary_folder,
@@ -26,6 +29,83 @@ def test_one_process_holds_a_folder(tmp_path: Path) -> None:
         pass
     with lock_collection(tmp_path / "c"):
         assert (tmp_path / "c/.work/lock").is_file()
+
+
+def test_a_file_system_without_locks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said that another build is running."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(publisher.fcntl, "flock", fail)
+    with pytest.raises(DataError) as raised, lock_collection(tmp_path / "c"):
+        pass
+    assert str(raised.value) == (
+        f"{tmp_path}/c/.work/lock: cannot lock the file (No locks available); some network file "
+        "systems have no locks, so choose an --out on a local disk"
+    )
+
+
+def _link(target: Path) -> None:
+    target.symlink_to(target.with_name("elsewhere"))
+
+
+def _write_notes(target: Path) -> None:
+    target.mkdir()
+    (target / "notes.txt").write_text("mine")
+
+
+def _write_pointer(target: Path) -> None:
+    target.mkdir()
+    (target / "manifest.json").write_text("version https://git-lfs.github.com/spec/v1\n")
+
+
+def _lose_manifest(target: Path) -> None:
+    target.mkdir()
+    (target / "SHA256SUMS").touch()
+
+
+@pytest.mark.parametrize(
+    ("prepare", "message"),
+    [
+        (_link, "{target}: expected a version folder, found a symbolic link; move it elsewhere"),
+        (Path.touch, "{target}: expected a version folder, found a file; move it elsewhere"),
+        (
+            _write_notes,
+            (
+                "{target}: expected a version folder, found a folder without manifest.json, which "
+                "a build would replace; move it elsewhere"
+            ),
+        ),
+        (
+            _write_pointer,
+            (
+                "{target} is already published, but manifest.json is missing or cannot be read "
+                "(the file is a Git LFS pointer); restore it, or delete the folder to publish the "
+                "version again"
+            ),
+        ),
+        (
+            _lose_manifest,
+            (
+                "{target} is already published, but manifest.json is missing or cannot be read; "
+                "restore it, or delete the folder to publish the version again"
+            ),
+        ),
+    ],
+)
+def test_what_cannot_be_built_again_is_not_replaced(
+    prepare: Callable[[Path], None], message: str, tmp_path: Path
+) -> None:
+    target = tmp_path / "1.0.0"
+    prepare(target)
+    with pytest.raises(DataError) as raised:
+        check_publishable(target, is_draft=False)
+    assert str(raised.value) == message.format(target=target)
+    if prepare in (_write_pointer, _lose_manifest):
+        check_publishable(target, is_draft=True)
 
 
 def test_git_ignores_the_work_folder(tmp_path: Path) -> None:

@@ -1,15 +1,17 @@
 """What the store of a collection remembers of raw files, and what that costs."""
 
+import errno
 import os
 import re
 import stat
 from collections import Counter
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 import builder
-from builder.errors import DataError
+from builder.errors import DataError, FormatError
 from builder.io.sources import Source
 from builder.runtime import runner as run
 from builder.runtime import store
@@ -94,6 +96,36 @@ def test_an_unfinished_line_costs_no_other(tmp_path: Path, monkeypatch: pytest.M
     wanted += InputHashes(path).hash_files(files[1:])[1:]
     monkeypatch.setattr(store, "sha256", lambda _: pytest.fail("hashed again"))
     assert InputHashes(path).hash_files(files) == wanted
+
+
+def test_lines_that_are_no_hashes_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "inputs.jsonl"
+    path.write_text('5\nnull\n[]\n{}\n"x"\n')
+    files = _sources(tmp_path, "a")
+    assert InputHashes(path).hash_files(files) == [store.sha256(tmp_path / "0")]
+
+
+def test_an_input_file_that_git_did_not_fetch_is_named(tmp_path: Path) -> None:
+    """Its three lines were rejected as `not_json`."""
+    files = _sources(tmp_path, "a", "version https://git-lfs.github.com/spec/v1\noid sha256:ab\n")
+    with pytest.raises(FormatError) as raised:
+        InputHashes(tmp_path / "inputs.jsonl").hash_files(files)
+    assert str(raised.value) == (
+        f"{tmp_path}/1: the file is a Git LFS pointer; fetch the file with `git lfs pull`; in "
+        "GitHub Actions, check out with `lfs: true`"
+    )
+
+
+def test_hashes_need_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`build --explain` was an error for a collection in a read-only folder."""
+
+    def fail(path: Path) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(store, "open_unless_symlink", fail)
+    files = _sources(tmp_path, "a")
+    found = InputHashes(tmp_path / "inputs.jsonl").hash_files(files)
+    assert found == [store.sha256(tmp_path / "0")]
 
 
 def test_what_lies_behind_a_link_is_not_touched(tmp_path: Path) -> None:

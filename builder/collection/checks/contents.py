@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 import polars as pl
 
 from builder.collection.checks.context import ValidationContext
-from builder.collection.checks.files import REBUILD
 from builder.collection.checks.finding import Check, Defect
+from builder.collection.files import REBUILD
 
 BOILERPLATE_SHARE = 0.01
 """A text that occurs in more than this fraction of the documents is boilerplate."""

@@ -1,24 +1,29 @@
 """Checks that the files that describe a version, such as its card, agree with its tables."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from builder import __version__
+from builder.collection.card import render_card
 from builder.collection.checks.context import ValidationContext
-from builder.collection.checks.files import REBUILD
 from builder.collection.checks.finding import Check, Defect
-from builder.collection.croissant import CROISSANT
+from builder.collection.croissant import CROISSANT, croissant_metadata
 from builder.collection.drift_file import read_drift
+from builder.collection.files import REBUILD
 from builder.collection.layout import CARD, DRIFT, REPORT
 from builder.drift import measure_drift, measure_pair
 from builder.drift.report import render_report
-from builder.errors import FormatError
+from builder.errors import FormatError, LongEvalError
+from builder.queries import funnel_steps
 from builder.runtime.publisher import MANIFEST
 
 MAIN = ("documents", "queries", "qrels")
+MAX_QUOTED = 60
+"""Maximum number of characters of a line quoted in a message."""
 
 
 def _find_wrong_descriptions(context: ValidationContext) -> Iterator[Defect]:
@@ -57,6 +62,32 @@ def _card_errors(context: ValidationContext) -> Iterator[str]:
         if not any(row[0] == name and row[-len(cells) :] == cells for row in rows):
             sizes = " | ".join(cells)
             yield f"expected a row of snapshot {name} that ends with | {sizes} |"
+    if _has_same_code(context):
+        yield from _card_line_errors(context, lines)
+
+
+def _has_same_code(context: ValidationContext) -> bool:
+    """Whether the installed version of this package wrote the descriptions."""
+    return bool(context.manifest["tools"].get("longeval-builder") == __version__)
+
+
+def _card_line_errors(context: ValidationContext, lines: list[str]) -> Iterator[str]:
+    """Yield the lines of `README.md` that are not rendered from the manifest and the tables.
+
+    The order of lines is ignored. If the card cannot be rendered, another check says why.
+    """
+    manifest = context.manifest
+    arguments = manifest["definition"], manifest["tables"], manifest.get("selection", {})
+    try:
+        expected = render_card(context.collection.path, *arguments).splitlines()
+    except (LongEvalError, pl.exceptions.PolarsError, LookupError, TypeError, ValueError):
+        return
+    unexpected = Counter(lines) - Counter(expected)
+    for number, line in enumerate(lines, 1):
+        if line.strip() and line in unexpected:
+            yield f"line {number} does not follow from the manifest: {line[:MAX_QUOTED]!r}"
+    for line in filter(str.strip, Counter(expected) - Counter(lines)):
+        yield f"expected the line {line[:MAX_QUOTED]!r}, which follows from the manifest"
 
 
 def _croissant_errors(context: ValidationContext) -> Iterator[str]:
@@ -75,6 +106,12 @@ def _croissant_errors(context: ValidationContext) -> Iterator[str]:
     for path in sorted(expected.keys() | listed.keys()):
         if listed.get(path) != expected.get(path):
             yield f"the hash of {path} differs from the manifest"
+    if _has_same_code(context):
+        arguments = context.manifest["definition"], context.manifest["tables"]
+        described = croissant_metadata(context.collection.path, *arguments, {})
+        for key, value in described.items():
+            if key not in ("distribution", "recordSet") and metadata.get(key) != value:
+                yield f"expected the {key} {value!r}, found {metadata.get(key)!r}"
 
 
 def _drift_errors(context: ValidationContext) -> Iterator[str]:
@@ -106,8 +143,7 @@ def _find_outdated_reports(context: ValidationContext) -> Iterator[Defect]:
         for step, entry in context.manifest["units"].items()
         if step.partition(" ")[0] == stage.name
     }
-    has_same_code = context.manifest["tools"].get("longeval-builder") == __version__
-    if has_same_code and versions == {True} and path.is_file():
+    if _has_same_code(context) and versions == {True} and path.is_file():
         try:
             rendered = render_report(read_drift(context.collection.path) or {})
         except (FormatError, ValueError, LookupError, TypeError, AttributeError):
@@ -145,6 +181,19 @@ def _find_lost_rows(context: ValidationContext) -> Iterator[Defect]:
         yield MANIFEST, message, len(wrong), tuple(wrong[:3])
 
 
+def _find_wrong_funnels(context: ValidationContext) -> Iterator[Defect]:
+    """Report snapshots whose selection funnel differs from the counts of the stage `select`."""
+    if context.is_imported or not _has_same_code(context):
+        return
+    for name in context.collection.snapshots:
+        ledger = context.manifest["units"].get(f"select {name}", {}).get("ledger")
+        if ledger:
+            expected = [vars(step) for step in funnel_steps(ledger["rows_in"], ledger["rejected"])]
+            if context.manifest.get("selection", {}).get(name) != expected:
+                message = f"`selection` of {name} differs from the counts of the step select {name}"
+                yield MANIFEST, message, 1, ()
+
+
 def _count_rejects(units: dict[str, Any], snapshot: str) -> dict[tuple[str, str], int]:
     """Return the number of rows that each stage rejected for each reason, from the manifest."""
     return {
@@ -160,6 +209,7 @@ FINDERS = (
     _find_outdated_reports,
     _find_uncounted_rejects,
     _find_lost_rows,
+    _find_wrong_funnels,
 )
 
 

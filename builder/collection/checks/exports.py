@@ -40,18 +40,21 @@ def _find_export_differences(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _compare_file(context: ValidationContext, where: str, rows: pl.LazyFrame) -> Iterator[Defect]:
-    """Compare the rows of an exported file with those expected; report a missing file.
-
-    CRLF is reported here only if the manifest has the hash of the file; see LB003.
-    """
+    """Compare the rows of an exported file with those expected; report a missing file."""
     path = context.collection.path / where
     if path.is_file():
         yield from _compare_rows(_read_rows(path), rows.collect(), where)
-        entry = context.manifest["files"].get(where, {})
-        if b"\r\n" in path.read_bytes() and sha256(path) == entry.get("sha256"):
-            yield where, "lines end with CRLF", 1, ()
+        yield from _find_published_crlf(context, path, b"\r\n")
     elif _has_exports(context):
         yield where, MISSING, 1, ()
+
+
+def _find_published_crlf(context: ValidationContext, path: Path, line: bytes) -> Iterator[Defect]:
+    """Report a file with a line that ends with CRLF, unless LB003 reports that it was changed."""
+    where = path.relative_to(context.collection.path).as_posix()
+    entry = context.manifest["files"].get(where, {})
+    if line in path.read_bytes() and sha256(path) == entry.get("sha256"):
+        yield where, "lines end with CRLF", 1, ()
 
 
 def _has_exports(context: ValidationContext) -> bool:
@@ -106,6 +109,8 @@ def _compare_documents(
                 yield where, MISSING, 1, ()
             continue
         exported = _read_documents(folder)
+        for path in sorted(folder.iterdir()):
+            yield from _find_published_crlf(context, path, b"<DOC>\r\n")
         yield from _compare_rows(exported, expected, where, "documents")
         if exported.height != expected.height:
             message = f"the export has {exported.height} documents, but the table has "
@@ -134,9 +139,13 @@ def _render_documents(
 
 
 def _read_documents(folder: Path) -> pl.DataFrame:
-    """Return the id of each exported document as the column `row`, and its hash."""
+    """Return the id of each exported document as the column `row`, and its hash.
+
+    Files whose lines end with CRLF are read as if they ended with LF.
+    """
     files = (path.read_bytes() for path in sorted(folder.iterdir()))
-    starts = (data.split(b"<DOC>\n") for data in files)
+    unix = (d.replace(b"\r\n", b"\n") if d.startswith(b"<DOC>\r\n") else d for d in files)
+    starts = (data.split(b"<DOC>\n") for data in unix)
     return _hash_documents(
         (b"<DOC>\n" * (index > 0) + part for index, part in enumerate(parts) if index or part)
         for parts in starts

@@ -1,6 +1,5 @@
 """Checks that a version contains exactly the files that its manifest lists, unchanged."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,21 +7,19 @@ from typing import Any
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 from builder.collection.croissant import CROISSANT
-from builder.collection.files import is_lfs_pointer
+from builder.collection.files import (
+    CONVERTED,
+    KEEP_LINE_ENDINGS,
+    REBUILD,
+    find_changed_files,
+    hash_with_unix_line_endings,
+)
 from builder.collection.layout import CARD, DRIFT, REPORT
-from builder.collection.manifest import collection_signature
-from builder.io.parquet import ends_with_magic
+from builder.collection.manifest import METADATA_HASH, collection_signature, metadata_hash
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
 
 DESCRIPTIONS = frozenset({CARD, CROISSANT, DRIFT, REPORT})
 """Files that describe a version; every version has them."""
-REBUILD = "rebuild the version from its definition, or download it again"
-FETCH_FROM_LFS = "fetch the file with `git lfs pull`; in GitHub Actions, check out with `lfs: true`"
-CONVERTED = "the line endings of the file were converted to CRLF"
-KEEP_LINE_ENDINGS = (
-    "put a line such as `collections/** -text` into .gitattributes, so that Git does not convert "
-    "line endings, and check out the file again"
-)
 
 
 def _read_checksums(root: Path) -> set[tuple[str, str]]:
@@ -69,47 +66,18 @@ def _is_trec_file(context: ValidationContext, name: str) -> bool:
 
 
 def _find_changed_files(context: ValidationContext) -> Iterator[Defect]:
-    for name, entry in sorted(context.manifest["files"].items()):
-        path = context.collection.path / name
-        if path.is_file() and sha256(path) != entry["sha256"]:
-            message, fix = _describe_change(path, entry["sha256"], int(entry.get("bytes", 0)))
-            yield name, message, 1, (), fix
-
-
-def _describe_change(path: Path, expected_hash: str, expected_bytes: int) -> tuple[str, str]:
-    """Return how a file differs from the published one, and how to correct the difference."""
-    if is_lfs_pointer(path):
-        return "expected the file, found a Git LFS pointer to it", FETCH_FROM_LFS
-    if _hash_with_unix_line_endings(path) == expected_hash:
-        return CONVERTED, KEEP_LINE_ENDINGS
-    size = path.stat().st_size
-    if size == expected_bytes:
-        return "the SHA-256 hash of the file differs from the manifest", REBUILD
-    if size < expected_bytes and _is_truncated(path):
-        return f"the file was truncated: {size:,} bytes instead of {expected_bytes:,}", REBUILD
-    return f"the file was changed: {size:,} bytes instead of {expected_bytes:,}", REBUILD
-
-
-def _is_truncated(path: Path) -> bool:
-    """Whether a file is empty, or a Parquet file without its footer."""
-    is_empty = not path.stat().st_size
-    return is_empty or (path.suffix == ".parquet" and not ends_with_magic(path))
-
-
-def _hash_with_unix_line_endings(path: Path) -> str:
-    """Return the SHA-256 of a file after the conversion of line endings from CRLF to LF."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        for line in file:
-            digest.update(line.replace(b"\r\n", b"\n"))
-    return digest.hexdigest()
+    """Report files that differ from the manifest; LB001 reports those that are missing."""
+    changed = find_changed_files(context.collection.path, context.manifest["files"])
+    for name, change in changed.items():
+        if (context.collection.path / name).is_file():
+            yield name, change.description, 1, (), change.fix
 
 
 def _find_checksum_mismatches(context: ValidationContext) -> Iterator[Defect]:
     sums = _read_checksums(context.collection.path)
     expected = {name: e["sha256"] for name, e in context.manifest["files"].items()}
     manifest = context.collection.path / MANIFEST
-    expected[MANIFEST] = _hash_with_unix_line_endings(manifest)
+    expected[MANIFEST] = hash_with_unix_line_endings(manifest)
     if sha256(manifest) != expected[MANIFEST]:
         yield MANIFEST, CONVERTED, 1, (), KEEP_LINE_ENDINGS
     wrong = sorted({name for name, _ in sums ^ {*expected.items()}})
@@ -119,7 +87,7 @@ def _find_checksum_mismatches(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_signature_mismatches(manifest: Mapping[str, Any]) -> Iterator[Defect]:
-    """Report a manifest whose name, version or signature contradicts its definition or tables."""
+    """Report a manifest whose name, version, signature or hash contradicts its other entries."""
     definition, tables = manifest["definition"], manifest["tables"]
     for key in ("name", "version"):
         if manifest[key] != definition["collection"].get(key):
@@ -133,6 +101,9 @@ def _find_signature_mismatches(manifest: Mapping[str, Any]) -> Iterator[Defect]:
     builder_version = str(manifest["tools"].get("longeval-builder"))
     if manifest["signature"] != collection_signature(definition, tables, builder_version):
         message = "the definition or the tables differ from those whose hashes are in the signature"
+        yield MANIFEST, message, 1, ()
+    elif manifest.get(METADATA_HASH, expected_hash := metadata_hash(manifest)) != expected_hash:
+        message = f"entries other than `files` differ from the hash `{METADATA_HASH}`"
         yield MANIFEST, message, 1, ()
 
 

@@ -1,10 +1,12 @@
 """Defines `Check`, a validation check, and `Finding`, a defect that a check found."""
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from builder.collection.checks.context import ValidationContext
+from builder.collection.files import unreadable_file
 
 Severity = Literal["error", "warning"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning")
@@ -59,7 +61,10 @@ class Check:
     find: Callable[[ValidationContext], Iterable[Defect]]
 
     def run(self, context: ValidationContext, severity: Severity | None = None) -> list[Finding]:
-        """Run the check and return its findings, by default with the severity of the check."""
+        """Run the check and return its findings, by default with the severity of the check.
+
+        The check ends at the first file that it has no permission to read; the file is a finding.
+        """
         version = str(context.collection.path)
         return [
             Finding(
@@ -72,5 +77,13 @@ class Check:
                 fix[0] if fix else self.fix,
                 version,
             )
-            for where, message, count, examples, *fix in self.find(context)
+            for where, message, count, examples, *fix in self._find_defects(context)
         ]
+
+    def _find_defects(self, context: ValidationContext) -> Iterator[Defect]:
+        try:
+            yield from self.find(context)
+        except PermissionError as error:
+            where = os.path.relpath(str(error.filename), context.collection.path)
+            message, fix = unreadable_file(error)
+            yield where, message, 1, (), fix

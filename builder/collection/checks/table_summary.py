@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.collection.checks.texts import SAMPLE_ROWS, TEXT_FAULTS, TextFaultCounts
-from builder.collection.files import is_lfs_pointer
 from builder.io import parquet
+from builder.io.git import is_lfs_pointer
 from builder.io.tables import arrow_schema, to_plain_arrow_type
 from builder.runtime.executors import ordered_map
 from builder.runtime.limits import count_usable_cores

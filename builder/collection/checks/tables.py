@@ -9,8 +9,8 @@ import duckdb
 import polars as pl
 
 from builder.collection.checks.context import ValidationContext
-from builder.collection.checks.files import REBUILD
 from builder.collection.checks.finding import Check, Defect
+from builder.collection.files import REBUILD
 from builder.collection.layout import CHANGE_TABLES
 from builder.runtime.content import content_hash
 from builder.runtime.limits import ResourceLimits

@@ -39,7 +39,7 @@ from builder.collection.compare.tables import (
 )
 from builder.collection.export import LAYOUTS
 from builder.collection.export.longeval_web import OMITTED
-from builder.collection.files import find_changed_files
+from builder.collection.files import find_changed_table_files
 from builder.collection.manifest import code_versions
 from builder.collection.read import Collection, Snapshot, open_collection
 from builder.errors import UsageError
@@ -152,8 +152,8 @@ def _compare_all_tables(
 
 
 def _describe_changed_files(version: Collection, table: str) -> list[str]:
-    changed = find_changed_files(version.path, version.manifest["files"], table)
-    return [f"{version.path / name}: {description}" for name, description in changed.items()]
+    changed = find_changed_table_files(version.path, version.manifest["files"], table)
+    return [f"{version.path / name}: {change.description}" for name, change in changed.items()]
 
 
 def _release_id_tables(

@@ -14,7 +14,7 @@ from builder.collection.export import huggingface, longeval_2023, longeval_sci, 
 from builder.collection.export.omitted import OmittedRowCounts, count_omitted_rows
 from builder.collection.export.source import SnapshotTables
 from builder.collection.export.trec import write_trec
-from builder.collection.files import checksum_lines, find_changed_files
+from builder.collection.files import checksum_lines, find_changed_table_files
 from builder.collection.read import Collection, open_collection
 from builder.errors import FormatError, UsageError, suggest
 from builder.io.disk import reraise_as_user_errors
@@ -143,12 +143,12 @@ def _check_table_files_unchanged(collection: Collection) -> None:
         for name in huggingface.SNAPSHOT_TABLES
     ]
     for table in (*huggingface.COLLECTION_TABLES, *tables):
-        for name, change in find_changed_files(
+        for name, change in find_changed_table_files(
             collection.path, collection.manifest["files"], table
         ).items():
             raise FormatError(
-                f"expected the published file, but {change}; restore the version, then check it "
-                f"with: longeval validate {collection.path}",
+                f"expected the published file, but {change.description}; restore the version, then "
+                f"check it with: longeval validate {collection.path}",
                 collection.path / name,
             )
 

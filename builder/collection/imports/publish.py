@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from builder.collection import layout as collection_layout
-from builder.collection.card import write_release_card
+from builder.collection.card import write_card
 from builder.collection.croissant import write_croissant
 from builder.collection.imports.files import SnapshotFiles, relative_path
 from builder.collection.manifest import write_collection_manifest
@@ -53,7 +53,7 @@ def complete_release_version(
         has_documents=has_documents,
     )
     tables = _describe_tables(folder, names, limits)
-    write_release_card(folder, definition, tables)
+    write_card(folder, definition, tables, {})
     main = {
         f"{kind} {snapshot}": [
             path.relative_to(folder).as_posix()

@@ -18,7 +18,7 @@ impression."""
 def build_impressions(
     reader: pa.RecordBatchReader,
     first_rank_counts: Counter[float],
-    sizes: Counter[int],
+    size_counts: Counter[int],
     *,
     row_is_click: bool,
 ) -> Iterator[pa.Table]:
@@ -27,7 +27,7 @@ def build_impressions(
     Args:
         reader: Rows with the columns of `long_format.GROUPED`.
         first_rank_counts: Receives the number of impressions by the rank of their first result.
-        sizes: Receives the number of impressions by their number of results.
+        size_counts: Receives the number of impressions by their number of results.
         row_is_click: Whether every row with a result is a click; other rows then have no result.
     """
     rest = reader.schema.empty_table()
@@ -36,10 +36,12 @@ def build_impressions(
         whole = _count_rows_of_complete_impressions(rest["first"].to_numpy())
         if whole:
             head = rest.slice(0, whole)
-            yield _build_impressions(head, first_rank_counts, sizes, row_is_click=row_is_click)
+            yield _build_impressions(
+                head, first_rank_counts, size_counts, row_is_click=row_is_click
+            )
         rest = rest.slice(whole)
     if len(rest):
-        yield _build_impressions(rest, first_rank_counts, sizes, row_is_click=row_is_click)
+        yield _build_impressions(rest, first_rank_counts, size_counts, row_is_click=row_is_click)
 
 
 def _count_rows_of_complete_impressions(
@@ -58,7 +60,11 @@ def _count_rows_of_complete_impressions(
 
 
 def _build_impressions(
-    rows: pa.Table, first_rank_counts: Counter[float], sizes: Counter[int], *, row_is_click: bool
+    rows: pa.Table,
+    first_rank_counts: Counter[float],
+    size_counts: Counter[int],
+    *,
+    row_is_click: bool,
 ) -> pa.Table:
     """Build a table of impressions (raw records) from rows that are sorted by impression and rank.
 
@@ -75,7 +81,7 @@ def _build_impressions(
         rows, group = rows.filter(pa.array(is_clicked)), group[is_clicked]
     is_result = ~rows["is_later_click"].to_numpy()
     lengths = np.bincount(group[is_result], minlength=len(starts))
-    _add_counts(sizes, lengths)
+    _add_counts(size_counts, lengths)
     position = np.cumsum(is_result) - (np.cumsum(lengths) - lengths)[group]
     order = rows["click_order"].fill_null(np.nan).to_numpy()
     clicked = np.flatnonzero((order > 0) | np.isnan(order))

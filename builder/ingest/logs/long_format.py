@@ -172,7 +172,7 @@ def group_result_rows(
         the index of the file. The file of an impression is that of its first row.
     """
     row_is_click = params.click_form == "rows"
-    first_rank_counts, sizes = Counter[float](), Counter[int]()
+    first_rank_counts, size_counts = Counter[float](), Counter[int]()
     set_sql_variables(
         connection,
         row_is_click=row_is_click,
@@ -187,11 +187,13 @@ def group_result_rows(
             rows: list[NumberedRecord] = list(zip(*rejected.to_pydict().values(), strict=True))
             yield file, RawRecords(rows=rows)
     reader = connection.sql(GROUPED).to_arrow_reader(2**17)
-    for table in build_impressions(reader, first_rank_counts, sizes, row_is_click=row_is_click):
+    for table in build_impressions(
+        reader, first_rank_counts, size_counts, row_is_click=row_is_click
+    ):
         for file, part in _split_by_file(table):
             yield file, RawRecords([part], partial(read_records, part), clicks_are_ranks=True)
     if not row_is_click:
-        notes.extend(note_split_impressions(first_rank_counts, sizes))
+        notes.extend(note_split_impressions(first_rank_counts, size_counts))
 
 
 def _insert_rows(

@@ -30,6 +30,7 @@ from builder.runtime.limits import ResourceLimits
 from builder.runtime.publisher import (
     PARTIAL,
     WORK,
+    check_publishable,
     lock_collection,
     publish_folder,
     temporary_folder,
@@ -138,6 +139,7 @@ def build_classification(
     folder = out / definition.collection.version
     provenance = _create_provenance(definition, inputs)
     with lock_collection(out):
+        check_publishable(folder, is_draft=definition.collection.is_draft)
         published = read_provenance(folder)
         if published == provenance:
             return _load_build(folder, inputs, rebuilt=False)

@@ -191,6 +191,14 @@ def test_a_draft_is_replaced_and_a_release_is_not(tmp_path):
         tiny(tmp_path, [*records, post(3, "no marker")], version="1.0.0")
 
 
+def test_a_release_without_its_manifest_is_not_replaced(tmp_path):
+    records = [post(1, "so good :)"), post(2, "so bad :(")]
+    folder = tiny(tmp_path, records, version="1.0.0").folder
+    (folder / "manifest.json").unlink()
+    with pytest.raises(DataError, match=r"is already published, but manifest\.json is missing"):
+        tiny(tmp_path, records, version="1.0.0")
+
+
 def test_a_split_without_posts_is_an_error(tmp_path):
     with pytest.raises(DataError, match=r"none in train; rejected: no_marker 1"):
         tiny(tmp_path, [post(1, "nothing to see")])
