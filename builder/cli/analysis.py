@@ -65,6 +65,7 @@ def drift(
 
     Example: longeval drift demo/collection --html report.html
     """
+    from builder.collection.read import open_collection
     from builder.commands.drift import compute_drift
     from builder.drift import (
         SUMMARY_COLUMNS,
@@ -72,6 +73,7 @@ def drift(
         list_undecided_checks,
         render_report,
         summarize_pairs,
+        summarize_undecided_checks,
     )
     from builder.runtime.progress import ProgressBar
 
@@ -90,7 +92,9 @@ def drift(
         for finding in list_findings(report):
             mark = "! " if finding.is_warning else "- "
             typer.echo(mark + escape_control_characters(finding.text))
-        for text in list_undecided_checks(report):
+        is_release = "imported" in open_collection(collection).manifest["definition"]
+        undecided = summarize_undecided_checks if is_release else list_undecided_checks
+        for text in undecided(report):
             typer.echo(escape_control_characters(f"? cannot tell: {text}"))
 
 

@@ -74,6 +74,9 @@ def evaluate(
 ) -> None:
     """Score runs on every snapshot of a collection and measure how the scores change over time.
 
+    Means are over all judged queries (column queries). Those without results in the run (missing)
+    score 0. Queries of the run without judgements (unjudged) are ignored.
+
     Example: longeval evaluate demo/collection runs/bm25 runs/dense --pivot bm25
     """
     from builder.evaluation import (
@@ -86,7 +89,7 @@ def evaluate(
         to_json,
         write_query_scores,
     )
-    from builder.evaluation.reports.summary import zero_score_warnings
+    from builder.evaluation.reports.summary import missing_interval_notes, zero_score_warnings
 
     parameters = EvaluationParameters(
         measures=tuple(measures or DEFAULT_MEASURES),
@@ -114,6 +117,8 @@ def evaluate(
         print_json(to_json(evaluation))
         return
     print_rows(summary_rows(evaluation))
+    for note in missing_interval_notes(evaluation):
+        typer.echo(f"note: {escape_control_characters(note)}")
     typer.echo(evaluation.signature())
 
 

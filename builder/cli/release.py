@@ -166,6 +166,9 @@ def _print_import_report(report: "ImportReport") -> None:
     ]
     if rejects:
         typer.echo("\n" + format_table(rejects, ("snapshot", "reject reason", "records")))
+    for snapshot, ledger in report.ledgers.items():
+        for note in ledger.notes:
+            typer.echo(f"note: {snapshot}: {escape_control_characters(note)}")
     _print_skipped_files(report.plan)
     typer.echo(f"wrote {report.version}; check it with: longeval validate {report.version}")
 

@@ -13,7 +13,7 @@ from builder.drift.pair_drift import measure_pair
 from builder.drift.pairs import select_pair
 from builder.drift.report import render_report
 from builder.drift.report.findings import list_findings
-from builder.drift.report.undecided import list_undecided_checks
+from builder.drift.report.undecided import list_undecided_checks, summarize_undecided_checks
 from builder.drift.series import OptionalInputs, compare_snapshots
 from builder.drift.summary import SUMMARY_COLUMNS, summarize_pairs
 from builder.drift.words import count_lost_words, count_snapshot_words
@@ -37,4 +37,5 @@ __all__ = [
     "render_report",
     "select_pair",
     "summarize_pairs",
+    "summarize_undecided_checks",
 ]

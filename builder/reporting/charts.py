@@ -212,7 +212,10 @@ def scatter_plot(
     drawing.add_axis(x, format_tick, is_vertical=False)
     drawing.rules.append((x(ideal[0]), top, x(ideal[0]), bottom, "ideal"))
     drawing.rules.append((left, y(ideal[1]), right, y(ideal[1]), "ideal"))
-    drawing.dots += [(x(p.x), y(p.y), p.color, f"{p.name}: {p.x:.4f}, {p.y:.4f}") for p in points]
+    shown = numbers.format_score
+    drawing.dots += [
+        (x(p.x), y(p.y), p.color, f"{p.name}: {shown(p.x)}, {shown(p.y)}") for p in points
+    ]
     return join_markup(legend([(p.name, p.color) for p in points]), drawing.render())
 
 
@@ -240,7 +243,7 @@ def bar_chart(
     for number, value in enumerate(values):
         y = scale(value)
         x = round(left + number * width + 0.05 * width, 2)
-        tooltip = tooltips[number] if tooltips else f"{value:.4f}"
+        tooltip = tooltips[number] if tooltips else numbers.format_score(value)
         height = round(abs(zero - y), 2)
         drawing.bars.append((x, min(y, zero), round(0.9 * width, 2), height, color, tooltip))
     drawing.rules.append((left, zero, right, zero, "ideal"))

@@ -26,8 +26,8 @@ class QueryScores(Protocol):
     """Protocol for the per-query scores of one snapshot, the input of `resampled_means`."""
 
     @property
-    def query_ids(self) -> Sequence[str]:
-        """Query ids, in the row order of `values`."""
+    def keys(self) -> Sequence[str]:
+        """Ids of the queries that are the same in all snapshots, in the row order of `values`."""
 
     @property
     def values(self) -> Floats:
@@ -72,12 +72,12 @@ def resampled_means(
         Array (resamples, systems, measures) per snapshot; NaN for resamples without a judged query
         of the snapshot, and for all resamples if there are fewer than two queries.
     """
-    units = sorted({query for scores in snapshots for query in scores.query_ids})
+    units = sorted({query for scores in snapshots for query in scores.keys})
     means = [np.full((resamples, *scores.values.shape[1:]), np.nan) for scores in snapshots]
     if len(units) < 2:
         return means
     position = {query: index for index, query in enumerate(units)}
-    columns = [np.array([position[q] for q in s.query_ids], dtype=np.int64) for s in snapshots]
+    columns = [np.array([position[q] for q in s.keys], dtype=np.int64) for s in snapshots]
     start = 0
     for counts in bootstrap_counts(len(units), resamples, seed, stream):
         stop = start + len(counts)

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import shutil
 import zipfile
 from functools import partial
@@ -136,6 +137,20 @@ def test_drift_prints_what_changed(built: BuildReport, capsys: Captured) -> None
     assert numbers[1:4] == [str(known.get(n, 0)) for n in ("updated", "added", "removed")]
     assert any(line.startswith("- ") for line in lines)
     assert any(line.startswith("? cannot tell: ") for line in lines)
+
+
+def test_drift_of_a_release_lists_the_checks_that_cannot_tell_in_one_line(
+    built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    assert built.version is not None
+    copy = shutil.copytree(built.version, tmp_path / "copy")
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["definition"]["imported"] = {"layout": "longeval-web", "documents": True}
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    assert run("drift", copy) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if line.startswith("?")]
+    assert re.fullmatch(r"\? cannot tell: \d+ checks?, mostly .*: \w+(, \w+)*", line)
 
 
 def test_drift_of_an_earlier_format(built: BuildReport, tmp_path: Path, capsys: Captured) -> None:

@@ -56,6 +56,7 @@ def test_the_card_says_what_was_built(tmp_path: Path, built: BuildReport) -> Non
         ("retrieval: 1 snapshot of", True, False),
         ("only if it was submitted at least 1 time in the snapshot", True, False),
         ("only if at least 5 users submitted it in the snapshot", False, True),
+        ("address, a phone number, a public IP address, or a personal", True, True),
         ("- `trec/<snapshot>/`", False, True),
         ("machine translations", False, False),
     ):

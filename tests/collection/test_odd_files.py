@@ -94,6 +94,24 @@ def test_odd_lines_of_judgements(
     assert _named(log, tmp_path) == named
 
 
+def test_queries_that_lost_all_judgements_are_noted(tmp_path: Path) -> None:
+    """q1 keeps a judgement, q3 has only grade 0; the judgements of q2 and q4 are rejected."""
+    release = tmp_path / "release"
+    write(release / "queries/2022-06_queries.txt", "q1\ta\nq2\tb\nq3\tc\nq4\td\n")
+    lines = "q1 0 10 -1\nq1 0 11 2\nq2 0 10 -1\nq2 0 11 -2\nq3 0 10 0\nq4 0 10 3\n"
+    write(release / "qrels/2022-06_fr/qrels_processed.txt", lines)
+    report = imported(release, "longeval-web")
+    (note,) = report.ledgers["2022-06"].notes
+    assert note == (
+        "queries that lost all judgements, because grades other than 0, 1 and 2 are rejected, such "
+        "as 'q2': 2; means do not include these queries"
+    )
+    snapshot = report.version / "snapshots/2022-06"
+    assert pl.read_parquet(snapshot / "qrels.parquet")["query_id"].to_list() == ["q1", "q3"]
+    rejects = pl.read_parquet(snapshot / "rejects.parquet").filter(reason="grade_unknown")
+    assert rejects["key"].sort().to_list() == ["q1 10 -1", "q2 10 -1", "q2 11 -2", "q4 10 3"]
+
+
 def test_of_several_addresses_the_first_counts(tmp_path: Path) -> None:
     write(tmp_path / "urls.txt", "a\tx\nb\ty\na\tx\na\tz\nc \n")
     log = ImportLog()

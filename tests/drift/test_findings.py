@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from builder.drift.report.findings import Finding, list_findings
-from builder.drift.report.undecided import list_undecided_checks
+from builder.drift.report.undecided import list_undecided_checks, summarize_undecided_checks
 from builder.drift.summary import SUMMARY_COLUMNS, count_dropped_documents, summarize_pairs
 from tests.drift.handwritten import documents, handwritten, words
 
@@ -72,6 +72,26 @@ def test_equal_reasons_are_printed_once() -> None:
         "Is it so? 2022-01 to 2022-02, 2022-02 to 2022-03: no crawls; "
         "2022-01 to 2022-02 and 4 more: few pages."
     )
+
+
+def test_the_undecided_checks_of_a_release_are_one_line() -> None:
+    drift = handwritten()
+    drift["checks"] = [
+        {"check": name, "verdict": verdict, "snapshots": list(pair)}
+        for pair in (("2022-06", "2022-07"), ("2022-07", "2022-08"))
+        for name, verdict in (
+            ("logs_differ", "cannot tell"),
+            ("listed_are_judged", "clear"),
+            ("pages_stay", "cannot tell"),
+        )
+    ]
+    (text,) = summarize_undecided_checks(drift)
+    assert text == (
+        "2 checks, mostly for lack of data that releases do not contain (--html and --format json "
+        "give each reason): logs_differ, pages_stay"
+    )
+    drift["checks"] = drift["checks"][1:2]
+    assert summarize_undecided_checks(drift) == []
 
 
 def facts(drift: dict[str, Any]) -> list[str]:

@@ -15,11 +15,12 @@ from repro_eval.Evaluator import RplEvaluator
 from builder.errors import DataError, FormatError, MissingExtraError, UsageError
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
 from builder.evaluation.parameters import EvaluationParameters
-from builder.evaluation.reports.summary import summary_rows, to_json
+from builder.evaluation.reports.summary import missing_interval_notes, summary_rows, to_json
 from builder.trec.runs import write_run
 
 KELLER = json.loads((Path(__file__).parent / "fixtures" / "keller2024_p10.json").read_text())
 NAMES = {"WT": "2022-06", "ST": "2022-07", "LT": "2022-09"}
+QUICK_ALONE = EvaluationParameters(("P@1", "AP"), resamples=200)
 QUICK = EvaluationParameters(("P@1", "AP"), pivot="bm25", resamples=200)
 
 
@@ -206,6 +207,10 @@ def test_degenerate_inputs_give_a_value_or_null_and_a_reason(
         for column in table.select(pl.selectors.float()).get_columns():
             assert column.is_nan().sum() == 0, (name, column.name)
             assert column.is_infinite().sum() == 0, (name, column.name)
+        if "ci_reason" in table.columns:
+            assert table.filter(
+                pl.col("ci_low").is_null() != pl.col("ci_reason").is_not_null()
+            ).is_empty()
         if "reason" in table.columns and name != "significance":
             assert table.filter(
                 pl.col("value").is_null() != pl.col("reason").is_not_null()
@@ -235,6 +240,73 @@ def test_intervals_contain_the_value_and_depend_on_the_seed_alone(make_qrels, ma
     other = evaluate(qrels, runs, replace(parameters, seed=6))
     assert not other.effectiveness["ci_low"].equals(evaluation.effectiveness["ci_low"])
     assert other.effectiveness["value"].equals(evaluation.effectiveness["value"])
+
+
+def test_intervals_that_are_missing_have_a_reason(make_qrels, make_run) -> None:
+    qrels = {"2022-06": make_qrels([("q1", "a", 1)]), "2022-07": make_qrels([("q1", "a", 1)])}
+    runs = {"s": {name: make_run({"q1": ["a"]}) for name in qrels}}
+
+    def reasons(resamples: int = 100, topic_set: str = "full") -> list[str | None]:
+        parameters = EvaluationParameters(("AP",), resamples=resamples)
+        table = evaluate(qrels, runs, parameters).effectiveness
+        return table.filter(topic_set=topic_set)["ci_reason"].to_list()
+
+    assert reasons() == ["the bootstrap needs at least two judged queries"] * 2
+    assert reasons(resamples=0) == ["no resamples were requested"] * 2
+    qrels["2022-07"] = make_qrels([("q1", "a", 1), ("q2", "a", 1)])
+    assert reasons() == ["the value is defined in only 75 of 100 resamples", None]
+    qrels["2022-06"] = make_qrels([])
+    del runs["s"]["2022-06"]
+    assert reasons() == [None]
+    assert reasons(topic_set="core") == ["the value is undefined"]
+
+
+def test_missing_intervals_are_noted_once_per_reason(make_qrels, make_run) -> None:
+    qrels = {f"2022-0{n}": make_qrels([("q1", "a", 1)]) for n in range(1, 6)}
+    runs = {"s": {name: make_run({"q1": ["a"]}) for name in qrels}}
+    first = {"2022-01": qrels["2022-01"]}
+    some = evaluate(first, {"s": {"2022-01": runs["s"]["2022-01"]}}, QUICK_ALONE)
+    assert missing_interval_notes(some) == [
+        "no confidence interval for s 2022-01: the bootstrap needs at least two judged queries"
+    ]
+    assert missing_interval_notes(evaluate(qrels, runs, QUICK_ALONE)) == [
+        "no confidence interval for 5 runs: the bootstrap needs at least two judged queries"
+    ]
+
+
+def test_queries_of_releases_are_drawn_jointly_although_their_ids_differ(
+    tmp_path: Path, make_run
+) -> None:
+    """The scores of both snapshots are equal, so that no resample has a drop."""
+    for name, prefix in (("2022-06", "q06"), ("2022-07", "q07")):
+        folder = tmp_path / "c" / "snapshots" / name
+        folder.mkdir(parents=True)
+        ids = [f"{prefix}{n}" for n in range(4)]
+        grades = pl.DataFrame(
+            {"query_id": ids, "doc_id": ["a"] * 4, "grade": [1, 1, 0, 0]},
+            schema_overrides={"grade": pl.UInt8},
+        )
+        grades.write_parquet(folder / "qrels.parquet")
+        keys = [f"k{n}" for n in range(4)]
+        pl.DataFrame({"kind": ["query"] * 4, "id": ids, "key": keys}).write_parquet(
+            folder / "release_ids.parquet"
+        )
+        write_run(make_run({query: ["a"] for query in ids}), tmp_path / "runs" / f"s_{name}.txt")
+    qrels = {p.parent.name: p for p in (tmp_path / "c").rglob("qrels.parquet")}
+    evaluation = evaluate_paths(qrels, [tmp_path / "runs"], EvaluationParameters(("AP",)))
+    drop = pick(evaluation.persistence, topic_set="full", quantity="rnd_absolute_drop")
+    assert (drop["value"], drop["ci_low"], drop["ci_high"]) == (0, 0, 0)
+
+
+def test_differences_by_rounding_are_no_drops(make_qrels, make_run) -> None:
+    """Average precisions of 0.7 and 0.7000000000000001."""
+    qrels = {
+        "2022-06": make_qrels([("q", "a", 1), ("q", "e", 1)]),
+        "2022-07": make_qrels([("q", "a", 1), ("q", "d", 1), ("q", "e", 1)]),
+    }
+    runs = {"s": {name: make_run({"q": list("abcde")}) for name in qrels}}
+    drops = evaluate(qrels, runs, EvaluationParameters(("AP",), resamples=0)).query_drops
+    assert drops["drop"].to_list() == [0.0]
 
 
 def test_pairs_of_snapshots() -> None:

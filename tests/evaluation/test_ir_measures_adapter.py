@@ -27,6 +27,19 @@ def test_a_measure_of_ir_measures_is_that_of_trec_eval(make_qrels, make_run) -> 
     assert (values[1] == 0).all()
 
 
+def test_inferred_ap_distinguishes_unjudged_documents_of_the_pool(make_qrels, make_run) -> None:
+    """Above a: b, in the pool. Above c: b, a, d; a and d are judged. p has no judgement."""
+    judged = [("q", "a", 1), ("q", "c", 1), ("q", "d", 0), ("q", "h", 0)]
+    pooled = [("q", "b", -1), ("q", "e", -1), ("p", "a", -1)]
+    run = make_run({"q": list("badcefgh"), "p": ["a"]})
+    measures = parse_measures(["ir_measures:infAP", "ir_measures:AP", "ir_measures:Judged@2"])
+    values = RunScorer(make_qrels(judged + pooled), measures).score(run).values
+    inferred = ((1 / 2 + 1 / 2 * 1 / 2) + (1 / 4 + 3 / 4 * 1 / 2)) / 2
+    assert values == pytest.approx(np.array([[0, 0, 0], [inferred, 1 / 2, 1 / 2]]), abs=1e-4)
+    outside = RunScorer(make_qrels(judged), measures[:1]).score(run).values
+    assert outside == pytest.approx(np.array([[(1 / 2 + (1 / 4 + 2 / 4 * 1 / 2)) / 2]]), abs=1e-4)
+
+
 @pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval needs perl")
 def test_gdeval_scores_queries_whose_ids_are_not_numbers(make_qrels, make_run) -> None:
     """ERR with R(g) = (2^g - 1) / 16; q1 has grades 0, 2, 4 at ranks 1 to 3, q3 no result."""

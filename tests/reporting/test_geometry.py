@@ -86,6 +86,14 @@ def test_points() -> None:
     assert "T: y against x" in chart
 
 
+def test_no_tooltip_is_a_negative_zero() -> None:
+    points = [ScatterPoint("p", "c", 0.9, -0.0), ScatterPoint("r", "c", 1.0, -0.00002)]
+    hints = [dot["hint"] for dot in marks(scatter_plot("T", points, "x", "y", (1, 0)), "circle")]
+    assert hints == ["p: 0.9000, 0.0000", "r: 1.0000, -2.0e-05"]
+    bars = marks(bar_chart("T", [0.5, -0.0, -0.00002], "c"), "rect")
+    assert [bar["hint"] for bar in bars] == ["0.5000", "0.0000", "-2.0e-05"]
+
+
 def test_bars() -> None:
     chart = bar_chart("T", [2.0, -1.0], "c", ticks=("l", "m", "r"))
     bars = [(b["x"], b["y"], b["width"], b["height"], b["hint"]) for b in marks(chart, "rect")]

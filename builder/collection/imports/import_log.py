@@ -18,6 +18,7 @@ class ImportLog:
 
     def __init__(self) -> None:
         self.records_read = 0
+        self.queries_with_unknown_grades: set[str] = set()
         self._rejects: list[tuple[str, str, int, str | None]] = []
         self._counts: Counter[tuple[str, str]] = Counter()
         self._examples: dict[tuple[str, str], tuple[int, str]] = {}

@@ -111,8 +111,12 @@ def read_qrels(path: Path, name: str, import_log: ImportLog) -> pl.DataFrame:
         if grade is not None and int(grade[1]) in GRADES:
             rows.append((query_id, doc_id, int(grade[1]), name, number))
         else:
-            is_header = number == 1 and written.isalpha()
-            import_log.add_reject("header_line" if is_header else "grade_unknown", name, number)
+            if number == 1 and written.isalpha():
+                import_log.add_reject("header_line", name, number)
+                continue
+            import_log.queries_with_unknown_grades.add(query_id)
+            key = f"{query_id} {doc_id} {written}"
+            import_log.add_reject("grade_unknown", name, number, key)
     schema = {
         "query_id": pl.String,
         "doc_id": pl.String,

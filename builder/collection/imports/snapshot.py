@@ -179,4 +179,18 @@ def write_snapshot(
     )
     write_frame(ids, folder / "release_ids.parquet", ReleaseIds)
     rows = {"queries": query_table.height, "qrels": qrels.height, "documents": document_rows}
-    return queries.import_log.write_tables(folder), rows
+    ledger = queries.import_log.write_tables(folder)
+    ledger.notes += _note_lost_queries(queries.import_log, qrels["query_id"])
+    return ledger, rows
+
+
+def _note_lost_queries(import_log: ImportLog, judged_ids: pl.Series) -> list[str]:
+    """Return a note about queries whose judgements were all rejected because of their grades."""
+    lost = sorted(import_log.queries_with_unknown_grades - {*judged_ids})
+    if not lost:
+        return []
+    note = (
+        "queries that lost all judgements, because grades other than 0, 1 and 2 are rejected, such "
+        f"as {lost[0]!r}: {len(lost):,}; means do not include these queries"
+    )
+    return [note]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from builder.drift.report.findings import Drift
+from builder.reporting.numbers import pluralize
 
 MAX_NAMES = 3
 """Maximum number of pairs or snapshots that are listed for one reason."""
@@ -20,6 +21,19 @@ def list_undecided_checks(drift: Drift) -> list[str]:
         f"{asks} {'; '.join(f'{_join_names(names)}: {why}' for why, names in reasons.items())}."
         for asks, reasons in found.items()
     ]
+
+
+def summarize_undecided_checks(drift: Drift) -> list[str]:
+    """Return one text that lists all checks that could not be decided, without the reasons.
+
+    For imported releases, whose reasons are similar: they lack most of the data of these checks.
+    """
+    names = dict.fromkeys(c["check"] for c in drift["checks"] if c["verdict"] == "cannot tell")
+    text = (
+        f"{pluralize(len(names), 'check')}, mostly for lack of data that releases do not contain "
+        f"(--html and --format json give each reason): {', '.join(names)}"
+    )
+    return [text] if names else []
 
 
 def _join_names(names: Sequence[str]) -> str:

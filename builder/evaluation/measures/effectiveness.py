@@ -90,7 +90,7 @@ class RunScorer:
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`, with one row per query-document pair. Negative
-            grades mean unjudged, as in trec_eval.
+            grades mean unjudged, as in trec_eval. A query that has only such grades scores 0.
         measures: Measures to compute.
         name: Name of the judgements, for error messages.
 
@@ -102,9 +102,11 @@ class RunScorer:
     def __init__(
         self, qrels: pl.DataFrame, measures: Sequence[Measure], name: str = "qrels"
     ) -> None:
-        # trec_eval's -1 and -2 mean unjudged; pytrec_eval 0.5 corrupts memory on them
-        self._qrels = check_qrels(qrels, name).filter(pl.col("grade") >= 0)
-        best = self._qrels.group_by("query_id").agg(pl.col("grade").max()).sort("query_id")
+        # pytrec_eval 0.5 corrupts memory on queries that have only negative grades
+        pool = check_qrels(qrels, name)
+        best = pool.group_by("query_id").agg(pl.col("grade").max()).sort("query_id")
+        self._pool = pool.join(best.filter(pl.col("grade") >= 0), on="query_id", how="semi")
+        self._qrels = pool.filter(pl.col("grade") >= 0)
         self.query_ids: tuple[str, ...] = tuple(best["query_id"])
         self.irrelevant: Flags = (best["grade"] < 1).to_numpy().astype(np.bool_)
         self.measures = tuple(measures)
@@ -117,7 +119,7 @@ class RunScorer:
             if measure.scoring_function is None and not measure.is_from_ir_measures
         ]
         self._trec_eval = TrecEvalScorer(
-            [measures[i] for i in self._trec_eval_columns], self._qrels
+            [measures[i] for i in self._trec_eval_columns], self._qrels, self.query_ids
         )
 
     def score(self, run: Run) -> RunScores:
@@ -133,12 +135,12 @@ class RunScorer:
                 f"the largest cutoff of the measures is {deepest}, but the run depth is only "
                 f"{run.depth}; increase the depth or remove the measure"
             )
-        hits = find_hits(self._qrels, run)
+        hits = find_hits(self._qrels, self.query_ids, run)
         values = np.zeros((len(self.query_ids), len(self.measures)))
         values[:, self._trec_eval_columns] = self._trec_eval.scores(hits)
         names = [str(self.measures[i]) for i in self._ir_measures_columns]
         values[:, self._ir_measures_columns] = ir_measures_scores(
-            names, self._qrels, self.query_ids, run
+            names, self._pool, self.query_ids, run
         )
         for index, measure in enumerate(self.measures):
             if measure.scoring_function is not None:

@@ -4,6 +4,7 @@ The measures of trec_eval, ERR and Judged@k need no other documents: unjudged do
 the ranks of judged ones.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,19 +37,15 @@ class Hits:
     unjudged: int
 
 
-def judged_query_ids(qrels: pl.DataFrame) -> list[str]:
-    """Return the sorted ids of the judged queries."""
-    return qrels["query_id"].unique().sort().to_list()
-
-
-def find_hits(qrels: pl.DataFrame, run: Run) -> Hits:
+def find_hits(qrels: pl.DataFrame, query_ids: Sequence[str], run: Run) -> Hits:
     """Find the judged documents that a run retrieved.
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`.
+        query_ids: Sorted ids of the judged queries; some may have no row in `qrels`.
         run: Run for the same snapshot.
     """
-    position = pl.DataFrame({"query_id": judged_query_ids(qrels)}, schema={"query_id": pl.String})
+    position = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
     position = position.with_row_index("query")
     counts = run.ranking.group_by("query_id").len("retrieved")
     retrieved = position.join(counts, on="query_id", how="left").sort("query")["retrieved"]

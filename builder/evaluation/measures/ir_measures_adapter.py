@@ -3,6 +3,8 @@
 The prefix `ir_measures:` is followed by any name that ir_measures can parse. The scores passed to
 ir_measures are negated ranks, so that ties are broken as in trec_eval. Query ids are replaced by
 row numbers, because gdeval (ERR, nDCG with exponential gains) requires numeric ids.
+
+Negative grades mean unjudged, and are passed on only to `POOL_MEASURES`.
 """
 
 from collections.abc import Sequence
@@ -18,6 +20,9 @@ from builder.extras import import_optional_module
 from builder.trec.runs import Run
 
 PREFIX = "ir_measures:"
+POOL_MEASURES = ("infAP",)
+"""Measures that distinguish unjudged documents of the pool, which have negative grades, from
+documents outside the pool (Yilmaz & Aslam 2006)."""
 _NUMBERS = {"query_id": pl.String(), "number": pl.Int64()}
 
 
@@ -48,12 +53,12 @@ def ir_measures_scores(
 
     Args:
         names: Names of measures, with the prefix `ir_measures:`.
-        qrels: Columns `query_id`, `doc_id`, `grade`.
+        qrels: Columns `query_id`, `doc_id`, `grade`. No query has only negative grades.
         query_ids: Ids of the judged queries, in the row order of the result.
         run: Run for the same snapshot.
 
     Returns:
-        Scores of shape (judged queries, measures); 0 for queries missing from the run.
+        Scores of shape (judged queries, measures); 0 for queries missing from the run or `qrels`.
 
     Raises:
         DataError: A measure provider of ir_measures failed, for example gdeval for a grade above 4.
@@ -66,18 +71,30 @@ def ir_measures_scores(
     if ranking.is_empty():
         return values
     package = import_optional_module("ir_measures", "measures of ir_measures", "ir-measures")
-    measures = [parse_ir_measure(name) for name in names]
-    judged = qrels.join(numbers, on="query_id").select("number", "doc_id", "grade")
-    truth = [package.Qrel(str(query), *row) for query, *row in judged.iter_rows()]
+    columns = {parse_ir_measure(name): column for column, name in enumerate(names)}
+    pool = qrels.join(numbers, on="query_id").select("number", "doc_id", "grade")
     ranked = [
         package.ScoredDoc(str(query), document, -float(rank))
         for query, document, rank in ranking.select("number", "doc_id", "rank").iter_rows()
     ]
-    columns = {measure: column for column, measure in enumerate(measures)}
+    inputs = (
+        ([m for m in columns if m.NAME in POOL_MEASURES], pool),
+        ([m for m in columns if m.NAME not in POOL_MEASURES], pool.filter(pl.col("grade") >= 0)),
+    )
     try:
-        metrics = list(package.iter_calc(measures, truth, ranked))
+        metrics = [
+            metric
+            for measures, rows in inputs
+            if measures
+            for metric in package.iter_calc(measures, _to_ir_measures_qrels(rows, package), ranked)
+        ]
     except (SubprocessError, OSError, ValueError, RuntimeError) as error:
         raise DataError(f"{', '.join(names)}: ir_measures failed ({error})") from error
     for metric in metrics:
         values[int(metric.query_id), columns[metric.measure]] = metric.value
     return values
+
+
+def _to_ir_measures_qrels(rows: pl.DataFrame, package: Any) -> list[Any]:
+    """Convert rows with the columns `number`, `doc_id`, `grade` to qrels of ir_measures."""
+    return [package.Qrel(str(query), *row) for query, *row in rows.iter_rows()]

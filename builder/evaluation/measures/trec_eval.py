@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.errors import DataError
 from builder.evaluation.measures.family import Floats
-from builder.evaluation.measures.hits import Hits, judged_query_ids
+from builder.evaluation.measures.hits import Hits
 from builder.evaluation.measures.registry import TREC_EVAL_NAMES, Measure
 from builder.extras import import_optional_module
 
@@ -23,21 +23,24 @@ class TrecEvalScorer:
 
     Args:
         measures: Measures that trec_eval computes.
-        qrels: Columns `query_id`, `doc_id`, `grade`.
+        qrels: Columns `query_id`, `doc_id`, `grade`, without negative grades.
+        query_ids: Sorted ids of the judged queries; those without a row in `qrels` score 0.
 
     Raises:
         MissingExtraError: pytrec_eval is not installed.
         DataError: A judged document id contains whitespace.
     """
 
-    def __init__(self, measures: Sequence[Measure], qrels: pl.DataFrame) -> None:
+    def __init__(
+        self, measures: Sequence[Measure], qrels: pl.DataFrame, query_ids: Sequence[str]
+    ) -> None:
         if qrels["doc_id"].str.contains(r"\s").any():
             raise DataError("qrels: document ids must not contain whitespace")
         self._measures = list(measures)
-        self._queries = judged_query_ids(qrels)
-        truth: dict[str, dict[str, int]] = {query: {} for query in self._queries}
+        self._queries = query_ids
+        truth: dict[str, dict[str, int]] = {}
         for query, document, grade in qrels.select("query_id", "doc_id", "grade").iter_rows():
-            truth[query][document] = grade
+            truth.setdefault(query, {})[document] = grade
         engine = import_optional_module("pytrec_eval", "the evaluation of runs", "evaluation")
         names_by_level: dict[int, set[str]] = {}
         for measure in measures:

@@ -10,7 +10,7 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from builder.evaluation.evaluator import Evaluation
-from builder.evaluation.reports.summary import summary_rows
+from builder.evaluation.reports.summary import missing_interval_notes, summary_rows
 from builder.evaluation.tables.topicsets import TOPIC_SETS
 from builder.reporting.charts import (
     LineSeries,
@@ -61,6 +61,10 @@ def html_report(evaluation: Evaluation) -> str:
             _summary_table(
                 f"{topic_set.capitalize()} queries", summary_rows(evaluation, topic_set)
             ),
+            [
+                paragraph(f"Note: {note}.", "note")
+                for note in missing_interval_notes(evaluation, topic_set)
+            ],
         )
         for topic_set in TOPIC_SETS
     ]

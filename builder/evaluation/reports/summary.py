@@ -26,6 +26,8 @@ Row = dict[str, Any]
 Key = tuple[str, str, str]
 """Measure, system and snapshot."""
 
+MAX_LISTED_RUNS = 4
+"""Maximum number of runs that are listed for one reason."""
 _MEANS = ("mean", "ci_low", "ci_high")
 _COMPARED = (
     *("re_delta_drop", "rnd_absolute_drop", "delta_ri", "effect_ratio"),
@@ -80,6 +82,31 @@ def _summary_row(row: Row, compared_with: Row, comparison: Row, p_pivot: float |
         **{name: comparison.get(name) for name in _COMPARED},
         "p_pivot": p_pivot,
     }
+
+
+def missing_interval_notes(evaluation: Evaluation, topic_set: str = "full") -> list[str]:
+    """Return one note per reason why means have no confidence interval, with the runs concerned."""
+    return (
+        _filter_topic_set(evaluation.effectiveness, topic_set)
+        .filter(pl.col("ci_low").is_null())
+        .select(
+            why=pl.coalesce("reason", "ci_reason"), run=pl.format("{} {}", "system", "snapshot")
+        )
+        .unique(maintain_order=True)
+        .group_by("why", maintain_order=True)
+        .agg("run", runs=pl.len())
+        .select(
+            pl.format(
+                "no confidence interval for {}: {}",
+                pl.when(pl.col("runs") > MAX_LISTED_RUNS)
+                .then(pl.format("{} runs", "runs"))
+                .otherwise(pl.col("run").list.join(", ")),
+                "why",
+            )
+        )
+        .to_series()
+        .to_list()
+    )
 
 
 def zero_score_warnings(evaluation: Evaluation) -> list[str]:

@@ -12,6 +12,7 @@ import polars as pl
 from builder.evaluation.measures.effectiveness import SnapshotScores
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.parameters import EvaluationParameters
+from builder.evaluation.tables.persistence import subtract_with_tolerance
 from builder.evaluation.tables.topicsets import core_query_ids
 
 _CELL = {"system": pl.String(), "measure": pl.String(), "query_id": pl.String()}
@@ -55,7 +56,9 @@ def query_scores(
             snapshot=pl.lit(scores.snapshot),
             core=pl.col("query_id").is_in(core_ids),
             score=_flatten_to_rows(scores.values[:, present]),
-            over_pivot=_flatten_to_rows((scores.values - reference)[:, present]),
+            over_pivot=_flatten_to_rows(
+                subtract_with_tolerance(scores.values, reference)[:, present]
+            ),
         )
         frames.append(frame.select(list(QUERY_SCORES)))
     return pl.concat(frames)
@@ -74,7 +77,7 @@ def query_score_drops(
         frame = _cross_join(first.query_ids, names, parameters.measures).with_columns(
             from_snapshot=pl.lit(first.snapshot),
             to_snapshot=pl.lit(second.snapshot),
-            drop=_flatten_to_rows((first.values - second.values)[:, both]),
+            drop=_flatten_to_rows(subtract_with_tolerance(first.values, second.values)[:, both]),
         )
         frames.append(frame.select(list(QUERY_DROPS)))
     return pl.concat(frames)

@@ -1,7 +1,8 @@
 """Rows of the result tables of an evaluation, for one set of queries.
 
 Each row has a value, the bootstrap interval of the value and the number of resamples. If a value is
-undefined, it is null and the row contains the reason. Values are never NaN or infinite.
+undefined, it is null and the column `reason` says why; `ci_reason` says why an interval is null.
+Values are never NaN or infinite.
 """
 
 import math
@@ -31,6 +32,7 @@ _VALUE = {
     "ci_high": pl.Float64(),
     "resamples": pl.UInt32(),
     "reason": pl.String(),
+    "ci_reason": pl.String(),
 }
 _SNAPSHOT = {"topic_set": pl.String(), "snapshot": pl.String()}
 _PAIR = {"topic_set": pl.String(), "from_snapshot": pl.String(), "to_snapshot": pl.String()}
@@ -76,6 +78,9 @@ AGREEMENT = {
 """Agreement of the system rankings in two snapshots: `kendall_tau_b` and `rbo_ext`."""
 
 
+NO_INTERVAL_OF_P_VALUE = "p-values have no interval"
+
+
 def _finite_or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
@@ -94,6 +99,28 @@ def _value_and_interval(estimate: Floats, samples: Floats, confidence: float) ->
 def _value_and_interval_cells(arrays: Sequence[Floats], index: tuple[int, ...]) -> Row:
     value, low, high, defined = (array[index] for array in arrays)
     return _finite_or_none(value), _finite_or_none(low), _finite_or_none(high), int(defined)
+
+
+def _interval_reason(
+    cells: Row, topic_set: TopicSet, parameters: EvaluationParameters
+) -> str | None:
+    """Return why a value has no interval; None if it has one.
+
+    Args:
+        cells: Result of `_value_and_interval_cells`.
+        topic_set: Queries over which the value was computed.
+        parameters: Parameters of the evaluation.
+    """
+    value, low, _, defined = cells
+    if low is not None:
+        return None
+    if value is None:
+        return "the value is undefined"
+    if not parameters.resamples:
+        return "no resamples were requested"
+    if topic_set.query_count < 2:
+        return "the bootstrap needs at least two judged queries"
+    return f"the value is defined in only {defined} of {parameters.resamples} resamples"
 
 
 def effectiveness_rows(
@@ -116,7 +143,9 @@ def effectiveness_rows(
             reason = None if scores.query_ids else "no judged queries"
             for j, measure in enumerate(parameters.measures):
                 key = (topic_set.name, scores.snapshot, system, measure)
-                yield (*key, *counts, *_value_and_interval_cells(arrays, (i, j)), reason)
+                cells = _value_and_interval_cells(arrays, (i, j))
+                ci_reason = _interval_reason(cells, topic_set, parameters)
+                yield (*key, *counts, *cells, reason, ci_reason)
 
 
 def significance_rows(
@@ -147,7 +176,9 @@ def significance_rows(
                 tests = tuple(_finite_or_none(test[row, j]) for test in (t, p, p_holm))
                 reason = _reason_for_missing_paired_p_value(len(scores.query_ids), tests[0])
                 key = (topic_set.name, scores.snapshot, systems[i], measure, parameters.pivot)
-                yield (*key, *_value_and_interval_cells(arrays, (row, j)), reason, *tests)
+                cells = _value_and_interval_cells(arrays, (row, j))
+                ci_reason = _interval_reason(cells, topic_set, parameters)
+                yield (*key, *cells, reason, ci_reason, *tests)
 
 
 def _reason_for_missing_paired_p_value(query_count: int, t: float | None) -> str | None:
@@ -188,14 +219,15 @@ def persistence_rows(
                         reason = None
                         if cells[0] is None:
                             reason = quantity.undefined_reason(terms, i, j, pivot)
-                        yield (*key, quantity.name, *cells, reason)
+                        ci_reason = _interval_reason(cells, topic_set, parameters)
+                        yield (*key, quantity.name, *cells, reason, ci_reason)
                 for name, p in p_values.items():
                     value = _finite_or_none(p[i, j])
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
                         reason = _reason_for_missing_p_value(topic_set, a, b, i, min_queries)
-                    yield (*key, name, value, None, None, None, reason)
+                    yield (*key, name, value, None, None, None, reason, NO_INTERVAL_OF_P_VALUE)
 
 
 def _reason_for_missing_p_value(
@@ -238,16 +270,11 @@ def agreement_rows(
             for name, arrays in arrays_by_name.items():
                 key = (topic_set.name, first.snapshot, second.snapshot, measure, len(both), name)
                 if len(both) < 2:
-                    yield (
-                        *key,
-                        None,
-                        None,
-                        None,
-                        None,
-                        "fewer than two systems have runs for both snapshots",
-                    )
+                    reason = "fewer than two systems have runs for both snapshots"
+                    yield (*key, None, None, None, None, reason, "the value is undefined")
                     continue
                 cells = _value_and_interval_cells(arrays, (j,))
                 judged = min(len(first.query_ids), len(second.query_ids))
                 reason = "all systems are tied in one snapshot" if judged else "no judged queries"
-                yield (*key, *cells, None if cells[0] is not None else reason)
+                ci_reason = _interval_reason(cells, topic_set, parameters)
+                yield (*key, *cells, None if cells[0] is not None else reason, ci_reason)

@@ -31,6 +31,11 @@ class TopicSet:
     means: tuple[Floats, ...]
     samples: tuple[Floats, ...]
 
+    @property
+    def query_count(self) -> int:
+        """Number of distinct queries in all snapshots, from which the bootstrap draws."""
+        return len({key for scores in self.snapshots for key in scores.keys})
+
 
 def core_query_ids(snapshots: Sequence[SnapshotScores]) -> set[str]:
     """Return the aligned ids of the queries that are judged in every snapshot."""
