@@ -152,7 +152,7 @@ def _explain_undecodable_path(arguments: Sequence[str]) -> UsageError | None:
     if not names:
         return None
     return UsageError(
-        f"{names[0]}: expected a path in UTF-8, found other bytes; rename the file or folder"
+        f"{names[0]}: expected a path in UTF-8, found invalid bytes; rename the file or folder"
     )
 
 

@@ -19,7 +19,7 @@ from builder.cli.output import (
     escape_control_characters,
     format_table,
     join_reasons,
-    print_step,
+    print_step_result,
     print_step_warning,
 )
 from builder.runtime.limits import DEFAULT_MEMORY
@@ -84,7 +84,7 @@ def build(
     is_json = format is OutputFormat.JSON
     quiet = quiet or is_json
     progress = create_progress_bar(quiet)
-    say = print_step_warning if quiet else print_step
+    say = print_step_warning if quiet else print_step_result
     if verify is not None:
         differing = verify_version(
             definition,

@@ -107,7 +107,7 @@ def format_row_counts(ledger: "RowLedger") -> str:
     return f"{counts} + {rejected:,} rejected ({reasons})" if rejected else counts
 
 
-def print_step(result: "StepResult") -> None:
+def print_step_result(result: "StepResult") -> None:
     """Print the row counts, duration, reasons and notes of a step of a build.
 
     Prints nothing for a step that was skipped.

@@ -15,7 +15,7 @@ from builder.cli.options import (
     create_progress_bar,
     parse_options,
 )
-from builder.cli.output import print_step, print_step_warning
+from builder.cli.output import print_step_result, print_step_warning
 from builder.reporting.numbers import pluralize
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def demo(
     """
     from builder.commands.demo import demo as run_demo
 
-    say = print_step_warning if quiet else print_step
+    say = print_step_warning if quiet else print_step_result
     report = run_demo(folder, threads=threads, progress=create_progress_bar(quiet), on_step=say)
     if not quiet:
         print_snapshot_statistics(report.build)

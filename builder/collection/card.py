@@ -40,7 +40,7 @@ def write_card(
 def render_card(
     folder: Path, definition: dict[str, Any], tables: dict[str, Any], funnels: dict[str, Any]
 ) -> str:
-    """Return the text of the dataset card of a version built by this package, or imported.
+    """Return the text of the dataset card of a collection version, built or imported.
 
     Args:
         folder: Folder of the assembled version.

@@ -1,4 +1,4 @@
-"""The stage `page_verdicts`: collects verdicts on crawled pages from lists and plug-ins.
+"""Pipeline stage `page_verdicts`: collects labels for crawled pages, such as spam.
 
 Input: the crawled pages of a snapshot, and the verdict lists and plug-ins in the definition.
 Output: `page_verdicts` (see `schemas.Verdicts`). The stage `verdicts` does the same for documents

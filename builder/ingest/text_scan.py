@@ -27,7 +27,7 @@ NON_LATIN_LEAD = 0xCC
 PUNCTUATION = 0xE280
 """First two UTF-8 bytes of U+2000 to U+203F."""
 CLEAN_PAIRS = np.zeros(2**16, dtype=np.bool_)
-"""Lookup table by the first two UTF-8 bytes: whether all characters with these bytes are clean."""
+"""Whether no character needs normalization, by the first two bytes of the character in UTF-8."""
 for _first, _last in (
     (0xCE88, 0xCFBF),  # Greek letters
     (0xE281, 0xE282),  # small digits, currencies

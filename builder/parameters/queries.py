@@ -138,7 +138,7 @@ class VariantParameters(Section):
 
     @model_validator(mode="after")
     def _require_sets_for_files(self) -> "VariantParameters":
-        """Reject files of sets if no sets are formed."""
+        """Raise an error if files of variant sets are given, but variant sets are turned off."""
         if self.files and self.sets == "off":
             raise ValueError(
                 'files: manually defined sets have no effect with sets = "off"; use "signature" or '

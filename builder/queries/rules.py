@@ -38,7 +38,7 @@ class QueryRule:
 
 
 EXCLUDED_USERS_ONLY = "only_left_out_users"
-"""Name of the rule for queries asked only by users excluded by a verdict, such as bots."""
+"""Name of the rule for queries issued only by excluded users, such as bots."""
 
 ANONYMITY = "too_few_users"
 """Name of the k-anonymity rule, which `counting` applies before any text is read."""

@@ -1,7 +1,8 @@
 """Selects the queries of a log that may enter the collection.
 
-Queries are excluded in this order: queries asked only by users whom verdicts exclude; queries that
-are not k-anonymous; queries excluded by `rules.selection_rules`, whose last rule requires a topic.
+Three kinds of queries are excluded, in this order: queries issued only by excluded users, such as
+bots; queries that are not k-anonymous; queries excluded by `rules.selection_rules`, whose last rule
+requires a topic.
 """
 
 from collections import Counter

@@ -29,8 +29,8 @@ def read_query_texts(path: Path) -> pl.DataFrame:
 
     Raises:
         UsageError: the file does not exist.
-        FormatError: the file is damaged, too large or not UTF-8, a line does not have exactly one
-            tab, or a table has no texts.
+        FormatError: the file is damaged, too large or not UTF-8, a line of a text file does not
+            have exactly one tab, or a Parquet file has no texts.
     """
     if path.suffix == ".parquet":
         return _read_parquet(path)

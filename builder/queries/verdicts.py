@@ -147,8 +147,8 @@ def note_unmatched_filters(
     if names:
         yield (
             f"filters in verdicts.filters that match no verdict on a {kind} of this snapshot: "
-            f"{', '.join(names)}; if they should exclude something, compare their kind, label, "
-            "source and min_score with the verdicts"
+            f"{', '.join(names)}; if they are meant to exclude something, check that their kind, "
+            "label, source and min_score match those of the verdicts"
         )
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from builder.cli.output import format_table, print_step, print_step_warning
+from builder.cli.output import format_table, print_step_result, print_step_warning
 from builder.pipeline import STAGES
 from builder.runtime.ledger import RowLedger
 from builder.runtime.plan import Step
@@ -43,7 +43,7 @@ def test_a_step_without_rows_is_warned_of(
     result = StepResult(step, ("not built yet",), ledger, 1.25)
     print_step_warning(result)
     assert capsys.readouterr().err == (f"{f'{stage} 2022-06':<24} {warning}\n" if warning else "")
-    print_step(result)
+    print_step_result(result)
     reasons = f" + {rows_in - rows_out} rejected (bad_url {rows_in - rows_out})" if rejected else ""
     says = f"; {warning}" if warning else ""
     assert capsys.readouterr().out.splitlines() == [
@@ -59,6 +59,6 @@ def test_steps_that_did_not_run_are_not_printed(capsys: pytest.CaptureFixture[st
         StepResult(step, ("an input changed",), None),
         StepResult(step, ("an input changed",), RowLedger("lines"), is_conditional=True),
     ):
-        print_step(skipped)
+        print_step_result(skipped)
         print_step_warning(skipped)
     assert capsys.readouterr() == ("", "")

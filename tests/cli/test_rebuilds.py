@@ -79,4 +79,4 @@ def test_a_folder_whose_name_is_not_utf8(world: Path, capsys: pytest.CaptureFixt
     """Arrow rejects such paths, with a traceback."""
     out = world / "caf\udce9"
     assert run("build", world / "workflow.toml", "--out", out) == 2
-    assert "\\udce9: expected a path in UTF-8, found other bytes" in capsys.readouterr().err
+    assert "\\udce9: expected a path in UTF-8, found invalid bytes" in capsys.readouterr().err

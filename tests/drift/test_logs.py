@@ -80,7 +80,7 @@ def test_a_log_that_lost_its_accents(respelled: int, found: bool | None) -> None
     after = [row | {"text": f"ete {n}"} if n < respelled else row for n, row in enumerate(before)]
     outcome = check_query_spelling(asking(before, after))
     assert outcome.is_construction is found
-    says = f"{respelled} of 20 common queries have another text"
+    says = f"{respelled} of 20 queries in both snapshots have different texts"
     if found is None:
         example = min(range(respelled), key=lambda n: before[n]["query_id"])
         says += (

@@ -58,8 +58,8 @@ def test_other_archives_are_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught, extract_archives([path]):
         pass
     assert str(caught.value) == (
-        f"{path}: expected runs in the archive, found the archive 'bm25/inner_2022-06.zip'; unpack "
-        "both and pass the folder of the runs"
+        f"{path}: expected runs in the archive, found a nested archive "
+        "'bm25/inner_2022-06.zip'; unpack both and pass the folder of the runs"
     )
     for name in ("runs.tar.gz", "bm25_2022-06.tgz", "runs/2022-06.zip"):
         other = tmp_path / name

@@ -225,8 +225,8 @@ def test_filters_that_match_no_verdict_are_noted(room) -> None:
         VerdictFilter(name="pages", kind="document", label="spam"),
     )
     advice = (
-        "if they should exclude something, compare their kind, label, source and min_score with "
-        "the verdicts"
+        "if they are meant to exclude something, check that their kind, label, source and "
+        "min_score match those of the verdicts"
     )
     note = "filters in verdicts.filters that match no verdict on a {} of this snapshot: {}; {}"
     for verdicts, unmatched in (

@@ -100,9 +100,9 @@ def _find_personal_data(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_missing_english_texts(context: ValidationContext) -> Iterator[Defect]:
-    """Report queries and documents of a bilingual collection without English texts.
+    """Report the queries and documents of a bilingual collection that have no English text.
 
-    An imported release may have translations of its queries only, or of some of them.
+    An imported release may have translations of its queries only, or of only some queries.
     """
     if ENGLISH_SUFFIX not in context.collection.languages.values():
         return

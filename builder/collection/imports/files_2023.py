@@ -149,10 +149,11 @@ def _is_in_json_folder(path: Path, root: Path) -> bool:
 
 
 def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
-    """Drop query and qrels files that only repeat the lines of split files, such as `train.tsv`.
+    """Drop query and qrels files that only repeat the lines of the files of the splits.
 
-    Does nothing without split files. Query files are sorted with split files first, so that a query
-    that also occurs in another file keeps its split.
+    If there are no files such as `train.tsv` for the splits, nothing is dropped. Query
+    files are sorted with split files first, so that a query that also occurs in another file keeps
+    its split.
     """
     if {split for _, _, split in snapshot.queries} & {"train", "heldout"}:
         ordered = sorted(snapshot.queries, key=lambda query: query[2] == "test")

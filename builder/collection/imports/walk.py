@@ -18,7 +18,7 @@ PRIOR_DATASETS = "prior-datasets"
 
 @dataclass
 class ReleaseFiles:
-    """Files of a release, and the links and prior datasets that cannot be followed.
+    """Files of a release, and the links and prior datasets that were not found or not read.
 
     Args:
         root: Folder of the release.

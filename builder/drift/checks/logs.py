@@ -125,9 +125,10 @@ def check_query_spelling(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers = fetch_single_row(connection, RESPELLED_QUERIES)
     if numbers["common"] < MIN_QUERIES:
         return undecided_outcome(f"fewer than {MIN_QUERIES} queries are in both snapshots")
-    says = f"{numbers['respelled']:,} of {numbers['common']:,} common queries have another text"
+    count = f"{numbers['respelled']:,} of {numbers['common']:,}"
+    says = f"{count} queries in both snapshots have different texts"
     if numbers["respelled"] < MIN_RESPELLED_SHARE * numbers["common"]:
-        sees = f"another spelling of {format_share(MIN_RESPELLED_SHARE)} of common queries"
+        sees = f"another spelling of {format_share(MIN_RESPELLED_SHARE)} of the queries in both"
         return Outcome(False, says, numbers, sees)
     example = f"such as {numbers['text_to']!r} instead of {numbers['text_from']!r}"
     reason = "either the log has queries in another form or users spell them differently"

@@ -189,7 +189,7 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether the result lists of one snapshot are truncated or shorter.
+    """Check whether the result lists of one snapshot are truncated, or shorter than the other's.
 
     Shorter means a mean length of at most `MAX_LENGTH_RATIO` times that of the other snapshot.
     """

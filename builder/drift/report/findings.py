@@ -190,7 +190,7 @@ def _topic_finding(drift: Drift) -> Iterator[str]:
     if not places:
         return
     most = max(places, key=lambda place: topics["js_bits_impressions"][place])
-    row, before, after = _most_changed_topic(topics["mix"], most)
+    row, before, after = _find_most_changed_topic(topics["mix"], most)
     yield (
         f"The topic mix {_describe_change(drift)} from {names[most]} to {names[most + 1]}: "
         "Jensen-Shannon divergence "
@@ -201,7 +201,7 @@ def _topic_finding(drift: Drift) -> Iterator[str]:
     )
 
 
-def _most_changed_topic(
+def _find_most_changed_topic(
     mix: Sequence[Mapping[str, Any]], index: int
 ) -> tuple[Mapping[str, Any], float, float]:
     """Return the topic whose share of impressions changed most, and its shares before and after."""

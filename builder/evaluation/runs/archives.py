@@ -69,8 +69,8 @@ def _extract_archive(path: Path, folder: Path, max_bytes: int) -> Path:
                     continue
                 if ARCHIVE_NAME.search(name.name):
                     raise FormatError(
-                        f"expected runs in the archive, found the archive {str(name)!r}; unpack "
-                        "both and pass the folder of the runs",
+                        f"expected runs in the archive, found a nested archive {str(name)!r}; "
+                        "unpack both and pass the folder of the runs",
                         path,
                     )
                 if member.flag_bits & 1:

@@ -135,7 +135,7 @@ def _not_null_mask(column: pa.Array) -> Mask:
 def _coalesce_times(
     columns: pa.RecordBatch, field_names: FieldNames, params: CrawlParameters
 ) -> tuple[pa.Array, Mask]:
-    """Return the time of each row in Unix seconds, and a Boolean mask of the unambiguous times.
+    """Return the time of each row in Unix seconds, and a Boolean mask of the parsed times.
 
     The time of a row is the first value that is not null among its time fields.
     """

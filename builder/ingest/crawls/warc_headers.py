@@ -76,5 +76,5 @@ class StandardHeaderStream(DecompressedStream):
 
 
 def _standardize_header_names(header: bytes) -> bytes:
-    """Convert the names in a record header that FastWARC interprets to the standard case."""
+    """Convert to standard case those header names of a record that FastWARC interprets."""
     return NAME.sub(lambda match: NAMES[match[0].lower()], header)

@@ -87,7 +87,7 @@ class Event:
     interval: tuple[int, int] | None = None
 
     def find_pooled_update(self, update_id: str) -> PooledUpdate | None:
-        """Return a pooled update, or the original of a duplicate; None if the id is not pooled."""
+        """Return the pooled update with an id, or the update it duplicates; None if unpooled."""
         pooled = self.pool.get(update_id)
         if pooled is None or pooled.original is None:
             return pooled
