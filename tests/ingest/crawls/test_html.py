@@ -255,8 +255,10 @@ def test_a_long_flat_page_is_parsed_in_linear_time() -> None:
     ("markup", "text"),
     [
         (
-            "<figure class='wp-block-table'><table><tr><td>Pain</td><td>1,20</td></tr></table>"
-            "<figcaption>Les prix</figcaption></figure>",
+            (
+                "<figure class='wp-block-table'><table><tr><td>Pain</td><td>1,20</td></tr></table>"
+                "<figcaption>Les prix</figcaption></figure>"
+            ),
             "Pain\t\t1,20\nLes prix\n\n",
         ),
         ("<figure class='highlight'><pre>a = 1</pre></figure>", "a = 1\n\n"),
