@@ -115,7 +115,7 @@ def _replace_tags(tree: HTMLTree) -> None:
     if body is None:
         return
     for element in body.query_selector_all(REPLACED_SELECTOR)[:]:
-        renamed = cast("ElementNode", tree.create_element(REPLACED_TAGS[element.tag]))
+        renamed = cast("ElementNode", tree.create_element(REPLACED_TAGS[str(element.tag)]))
         for name in element.attrs:
             renamed[name] = element[name]
         cast("ElementNode", element.parent).replace_child(renamed, element)
