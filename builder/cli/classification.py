@@ -102,7 +102,9 @@ def measure_annotator_agreement(
 
     report = measure_agreement_in_files(labels)
     print_rows(report.pairs.to_dicts())
-    typer.echo(f"{report.posts:,} posts, {len(report.annotators)} annotators")
+    typer.echo(
+        f"{pluralize(report.posts, 'post')}, {pluralize(len(report.annotators), 'annotator')}"
+    )
     for name, coefficient in (
         ("Fleiss' kappa", report.fleiss),
         ("Krippendorff's alpha", report.krippendorff),
@@ -122,4 +124,5 @@ def predict_with_baseline(
     """
     from builder.tasks.classification import run_classification_baseline
 
-    typer.echo(f"wrote {run_classification_baseline(collection, out):,} predictions to {out}")
+    predictions = run_classification_baseline(collection, out)
+    typer.echo(f"wrote {pluralize(predictions, 'prediction')} to {out}")

@@ -23,6 +23,7 @@ from builder.ingest.logs.checks import CLEAN_LINE
 from builder.ingest.logs.rules import HAS_BAD_RANKS, HAS_BAD_RESULTS, RANK_REASONS
 from builder.io import parquet
 from builder.parameters import LogParameters
+from builder.reporting.numbers import pluralize
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 
@@ -160,11 +161,11 @@ def add_rejects_to_summary(
     if summary.rejected.total() == summary.records:
         reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(summary.rejected.items()))
         raise DataError(
-            f"{summary.file}: expected impressions, found none in {summary.records:,} records "
-            f"({reasons}); an impression has a query, a list of results and a list of clicked "
-            "ranks; set other field names in [log.fields], the form of clicks in log.click_form, "
-            "the separator of lists in log.list_separator, and a URL template for document ids in "
-            "log.address"
+            f"{summary.file}: expected impressions, found none in "
+            f"{pluralize(summary.records, 'record')} ({reasons}); an impression has a "
+            "query, a list of results and a list of clicked ranks; set other field names in "
+            "[log.fields], the form of clicks in log.click_form, the separator of lists in "
+            "log.list_separator, and a URL template for document ids in log.address"
         )
     summary.notes.extend(advise_on_rejects(summary.rejected, summary.records, LOG_ADVICE))
     if any(summary.rejected[reason] for reason in CLICK_REASONS):

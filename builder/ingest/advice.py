@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from builder.io.sources import Source
+from builder.reporting.numbers import pluralize
 from builder.text.listing import join_names
 
 REPEATED = "repeated_impression"
@@ -60,7 +61,8 @@ def advise_on_rejects(
     """
     for reason in frequent_reasons(reject_counts, record_count, advice):
         rows = reject_counts[reason]
-        yield f"{rows:,} of {record_count:,} records were rejected as {reason}: {advice[reason]}"
+        records, verb = pluralize(record_count, "record"), "was" if rows == 1 else "were"
+        yield f"{rows:,} of {records} {verb} rejected as {reason}: {advice[reason]}"
 
 
 def frequent_reasons(
@@ -89,7 +91,8 @@ def note_rejected_clicks(
         total = rows + clicked_count
         if reason not in noted and rows > MIN_SHARE * total:
             advice = LOG_ADVICE[reason]
-            yield f"{rows:,} of {total:,} records with clicks were rejected as {reason}: {advice}"
+            records, verb = pluralize(total, "record"), "was" if rows == 1 else "were"
+            yield f"{rows:,} of {records} with clicks {verb} rejected as {reason}: {advice}"
 
 
 def note_split_impressions(

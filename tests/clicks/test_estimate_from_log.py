@@ -303,7 +303,7 @@ def test_invalid_arguments(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="file not found"):
         estimate_from_log(tmp_path / "none.jsonl", "sdbn", out)
     (tmp_path / "log.txt").write_bytes(b"no log")
-    with pytest.raises(DataError, match="expected impressions, found none in 1 records"):
+    with pytest.raises(DataError, match="expected impressions, found none in 1 record "):
         estimate_from_log(tmp_path / "log.txt", "sdbn", out)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(FormatError, match="expected a Parquet file"):

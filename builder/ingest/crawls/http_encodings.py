@@ -3,7 +3,8 @@
 Input: a body with its transfer and content encodings. Output: the decoded body. Crawlers often
 store the decoded body with the headers of the encoded body; therefore, a body that does not have
 the declared encoding is returned unchanged. A truncated body is decoded as far as possible and
-flagged. A gzip body is decoded even if no header declares it. Decoding stops at a size limit.
+flagged. A gzip body is decoded even if no header declares it. An encoding of another name, such as
+`utf-8` or `none`, is ignored if the body is HTML. Decoding stops at a size limit.
 """
 
 import zlib
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import brotli  # type: ignore[import-untyped]
 import zstandard
 
+from builder.ingest.crawls.html import looks_like_html
 from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError
 from builder.io.file_types import GZIP, ZSTD
 
@@ -43,7 +45,7 @@ def decode_body(
         max_bytes: Maximum size of the decoded body in bytes.
 
     Raises:
-        RejectError: the decoded body is too large, or an encoding is not supported.
+        RejectError: the decoded body is too large, or an encoding is unknown.
     """
     is_chunked = "chunked" in transfer_encoding.lower()
     body, is_truncated = _decode_chunked_body(body) if is_chunked else DecodedBody(body)
@@ -53,6 +55,8 @@ def decode_body(
             continue
         decoder = DECODERS.get(name)
         if decoder is None:
+            if looks_like_html(body):  # such as `Content-Encoding: utf-8`, which browsers ignore
+                continue
             raise RejectError("unknown_encoding")
         body, ends_early = decoder(body, max_bytes)
         is_truncated |= ends_early

@@ -36,7 +36,7 @@ from builder.text.keys import hash_to_keys
 from schemas import Fetches, Pages
 
 
-@stage("crawl", version="18", writes=(Fetches, Pages))
+@stage("crawl", version="19", writes=(Fetches, Pages))
 def ingest_crawl(
     out: Path,
     *,

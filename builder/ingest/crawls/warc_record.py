@@ -23,6 +23,8 @@ from builder.io.file_types import GZIP, ZSTD
 from builder.parameters import CrawlParameters
 
 HTML_TYPES, TEXT_TYPE = ("text/html", "application/xhtml+xml"), "text/plain"
+UNKNOWN_TYPES = ("", "unknown/unknown", "application/unknown", "*/*")
+"""Media types for which browsers sniff the type of a body (WHATWG MIME Sniffing, section 7)."""
 NON_FETCH_TYPES = WarcRecordType.warcinfo | WarcRecordType.request | WarcRecordType.metadata
 """Record types that are skipped: they become neither pages nor rejects."""
 DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{1,3}T\d\d:\d\d:\d\d(?:Z|[+-]\d{4}))", re.ASCII)
@@ -103,7 +105,8 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> FetchedDocume
     if status != 200:
         raise RejectError(f"http_{status}" if status else "http_without_status")
     media_type = (record.http_content_type or "").lower()
-    if media_type and media_type not in HTML_TYPES:
+    is_unknown = media_type in UNKNOWN_TYPES
+    if not is_unknown and media_type not in HTML_TYPES:
         raise RejectError("not_html")
     fetched_at = _read_fetch_time(record, params)
     headers = {name.lower(): value for name, value in record.http_headers.items()}
@@ -112,7 +115,7 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> FetchedDocume
     return FetchedDocument(
         _target_url(record),
         fetched_at,
-        BodyType.HTML if media_type else BodyType.UNKNOWN,
+        BodyType.UNKNOWN if is_unknown else BodyType.HTML,
         body,
         record.http_charset,
         transfer_encoding=headers.get("transfer-encoding", ""),

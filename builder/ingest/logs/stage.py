@@ -40,6 +40,7 @@ from builder.ingest.logs.user_rules import find_impressions_to_drop
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.plugins import plugin_packages
+from builder.reporting.numbers import pluralize
 from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import RejectWriter, RowLedger
 from builder.runtime.limits import ResourceLimits
@@ -196,7 +197,7 @@ def _check_not_empty(
         reasons = frequent_reasons(ledger.rejected, ledger.rows_in, LOG_ADVICE)
         remedies = "".join(f"{LOG_ADVICE[reason]}; " for reason in reasons)
         raise DataError(
-            f"expected impressions, found none in {ledger.rows_in:,} records"
+            f"expected impressions, found none in {pluralize(ledger.rows_in, 'record')}"
             f"{f' ({counts})' if counts else ''} of {names}; {remedies}"
             f"{'otherwise ' if remedies else ''}check [log.fields], log.format and the interval "
             'of the snapshot, or set log.empty = "allow"'
@@ -205,7 +206,7 @@ def _check_not_empty(
         rejected = [(ledger.rejected[reason], reason) for reason in CLICK_REASONS]
         lost = ", ".join(f"{rows:,} {reason}" for rows, reason in rejected if rows)
         raise DataError(
-            f"expected clicks, found none in {ledger.rows_out:,} impressions of {names}"
+            f"expected clicks, found none in {pluralize(ledger.rows_out, 'impression')} of {names}"
             f"{f' (rejected: {lost})' if lost else ''}; check "
             f"log.fields.clicks (now {params.fields.clicks!r}), log.fields.clicked and "
             'log.click_form, or set log.clickless = "allow"'

@@ -45,13 +45,14 @@ def archive(tmp_path: Path) -> Source:
         for number in range(1, RECORDS + 1):
             reason = REASONS.get(number % 10)
             headers = [("Content-Type", "image/png" if reason == "not_html" else "text/html")]
-            if reason == "unknown_encoding":
+            packed = b"\x1f\x9d" if reason == "unknown_encoding" else b""
+            if packed:
                 headers.append(("Content-Encoding", "compress"))
             status = "404 Not Found" if reason == "http_404" else "200 OK"
             record = writer.create_warc_record(
                 f"https://a.example/{number}",
                 "response",
-                payload=io.BytesIO(PAGE.format(number).encode()),
+                payload=io.BytesIO(packed + PAGE.format(number).encode()),
                 http_headers=StatusAndHeaders(status, headers, protocol="HTTP/1.1"),
                 warc_headers_dict={"WARC-Date": "2022-06-15T12:00:00Z"},
             )

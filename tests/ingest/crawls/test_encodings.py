@@ -120,9 +120,16 @@ def test_long_brotli_bodies_are_read_to_their_end_or_to_their_damage() -> None:
     assert is_truncated
 
 
+@pytest.mark.parametrize("name", ["utf-8", "none", "text/html", "gzip, utf-8", "compress"])
+def test_other_names_are_ignored_if_the_body_is_html(name: str) -> None:
+    """Browsers show such pages, which were rejected."""
+    html = b"<!DOCTYPE html><p>Bonjour</p>"
+    assert decode_body(html, "", name, MOST) == (html, False)
+
+
 def test_unknown_and_damaged() -> None:
     with pytest.raises(RejectError, match="unknown_encoding"):
-        decode_body(BODY, "", "compress", MOST)
+        decode_body(b"\x1f\x9d\x90" + BODY, "", "compress", MOST)
     with pytest.raises(RejectError, match="body_damaged"):
         decode_body(ENCODED["gzip"][:12] + b"\x00" * 40, "", "gzip", MOST)
 

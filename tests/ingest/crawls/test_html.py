@@ -208,6 +208,9 @@ def test_a_page_without_a_body_has_no_text() -> None:
         ("ก<b>ข</b>ค", "กขค"),
         ("<a href='/v'>Ville</a> où <a href='/n'>n&#233;</a> l&agrave;<b>!</b>", "Ville où né là!"),
         ("Surface : 12 <b>m²</b>", "Surface : 12 m²"),
+        ("Prix : 12<span>€</span>, 9<b> &euro; </b>", "Prix : 12€, 9 €"),
+        ("À 25 <i>℃</i> <b>&ge;</b> 20<b>&#x2026;</b>", "À 25 ℃ ≥ 20…"),
+        ("<b>&#27700;</b><b>。</b> n<sup>n°</sup>", "水。 nn°"),
     ],
 )
 def test_dates_and_short_texts_between_tags_are_kept(markup: str, text: str) -> None:
@@ -218,7 +221,11 @@ def test_dates_and_short_texts_between_tags_are_kept(markup: str, text: str) -> 
 
 def test_icons_of_one_character_are_dropped() -> None:
     found = parse_html(
-        page("", f"<p><i>\ue001</i>Bonjour <b>水</b></p>{PARAGRAPH}").encode(), None, 0
+        page(
+            "", f"<p><i>\ue001</i>Bonjour <b>水</b><i>&#xf015;</i> <a>★</a></p>{PARAGRAPH}"
+        ).encode(),
+        None,
+        0,
     )
     assert found.text.startswith("Bonjour 水\n")
 
@@ -242,3 +249,46 @@ def test_a_long_flat_page_is_parsed_in_linear_time() -> None:
     found = parse_html(page("", body).encode(), "utf-8", FETCHED)
     assert time.process_time() - start < 20
     assert found.text.count("1er juin une ligne de texte") == 4000
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        (
+            (
+                "<figure class='wp-block-table'><table><tr><td>Pain</td><td>1,20</td></tr></table>"
+                "<figcaption>Les prix</figcaption></figure>"
+            ),
+            "Pain\t\t1,20\nLes prix\n\n",
+        ),
+        ("<figure class='highlight'><pre>a = 1</pre></figure>", "a = 1\n\n"),
+        ("<figure><blockquote><p>Une citation</p></blockquote></figure>", "Une citation\n\n"),
+        ("<h3><button type='button'>Qui paie ?</button></h3><p>Nous.</p>", "Qui paie ?\n\nNous.\n"),
+        ("<search>Chercher</search>Ici", "Chercher\nIci\n"),
+        ("<dialog>Bonjour</dialog>Ici", "Bonjour\nIci\n"),
+    ],
+)
+def test_figures_and_titles_of_accordions_are_kept(markup: str, text: str) -> None:
+    """The text of all figures was lost, and so was that of buttons in headings."""
+    body = f"<main>{markup}{PARAGRAPH}</main>"
+    assert parse_html(page("", body).encode(), "utf-8", FETCHED).text.startswith(text)
+
+
+def test_a_page_that_consists_of_a_figure_has_text() -> None:
+    html = page("", "<figure><img src=a><figcaption>Le pont en 1900</figcaption></figure>").encode()
+    assert parse_html(html, "utf-8", FETCHED).text == "Le pont en 1900"
+
+
+def test_buttons_of_forms_and_markup_for_browsers_without_frames_are_dropped() -> None:
+    body = f"{PARAGRAPH}<button>Envoyer</button><noframes><p>Sans cadres</p></noframes>"
+    found = parse_html(page("", body).encode(), "utf-8", FETCHED).text
+    assert found == "Voici la recette des crêpes de ma grand-mère. " * 9 + (
+        "Voici la recette des crêpes de ma grand-mère."
+    )
+
+
+@pytest.mark.parametrize("tag", ["menu", "dir"])
+def test_a_paragraph_after_a_menu_has_no_bullet(tag: str) -> None:
+    body = f"{PARAGRAPH}<{tag}><li>Une entrée</li></{tag}><p>La suite du texte.</p>"
+    found = parse_html(page("", body).encode(), "utf-8", FETCHED).text
+    assert found.endswith("\n\n  • Une entrée\n\nLa suite du texte.")

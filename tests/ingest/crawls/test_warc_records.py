@@ -19,9 +19,15 @@ HTML = b"<html><body><p>Un texte assez long sur le sujet de l'eau.</p></body></h
 URL = b"https://a.example/1"
 
 
-def read(folder: Path, body: bytes = HTML, headers: str = "", url: bytes = URL) -> RawPage | str:
+def read(
+    folder: Path,
+    body: bytes = HTML,
+    headers: str = "",
+    url: bytes = URL,
+    media_type: str = "text/html",
+) -> RawPage | str:
     """The raw page or reject reason of a response."""
-    http = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{headers}\r\n".encode() + body
+    http = f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\n{headers}\r\n".encode() + body
     path = folder / "c.warc"
     path.write_bytes(
         b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2022-06-03T08:00:00Z\r\n"
@@ -47,6 +53,15 @@ def is_truncated(page: RawPage | str) -> bool | None:
 def test_binary_bodies_sent_as_html_are_rejected(tmp_path: Path, body: bytes, headers: str) -> None:
     body += HTML
     assert read(tmp_path, gzip.compress(body) if headers else body, headers) == "not_html"
+
+
+@pytest.mark.parametrize("media_type", ["unknown/unknown", "application/unknown", "*/*"])
+def test_bodies_of_unknown_type_are_sniffed(tmp_path: Path, media_type: str) -> None:
+    """They were rejected even if they were HTML."""
+    page = read(tmp_path, media_type=media_type)
+    assert isinstance(page, RawPage)
+    assert page.text == "Un texte assez long sur le sujet de l'eau."
+    assert read(tmp_path, b"Un texte.", media_type=media_type) == "not_html"
 
 
 def test_a_compressed_body_without_a_header_is_read(tmp_path: Path) -> None:

@@ -196,14 +196,14 @@ def test_a_misnamed_field_of_clicks_is_refused_by_name(tmp_path: Path) -> None:
         line.pop("clicks")
     data = "\n".join(map(json.dumps, lines)).encode()
     expected = (
-        r"found none in 1 impressions of log\.jsonl; check log\.fields\.clicks \(now 'clicks'\)"
+        r"found none in 1 impression of log\.jsonl; check log\.fields\.clicks \(now 'clicks'\)"
         r".*clickless"
     )
     with pytest.raises(DataError, match=expected):
         ingest(tmp_path, {"log.jsonl": data}, clickless="refuse")
     (other := tmp_path / "other").mkdir()
     lines[0]["clicks"] = ["1"]
-    with pytest.raises(DataError, match=r"found none in 1 impressions of log \(rejected: 1 bad_cl"):
+    with pytest.raises(DataError, match=r"found none in 1 impression of log \(rejected: 1 bad_cl"):
         ingest(other, {"log": "\n".join(map(json.dumps, lines)).encode()}, clickless="refuse")
     for name, params, clicks in (
         ("allowed", {"clickless": "allow"}, []),
@@ -248,7 +248,7 @@ def test_log_without_clicks_fails_with_advice(tmp_path: Path) -> None:
     data = json.dumps(line).encode()
     done = _build(_definition(tmp_path, data))
     assert done.returncode != 0
-    assert "expected clicks, found none in 1 impressions of log; check" in done.stderr
+    assert "expected clicks, found none in 1 impression of log; check" in done.stderr
     assert not list((tmp_path / "out").rglob("impressions"))
     assert _build(_definition(tmp_path, data, '[log]\nclickless = "allow"')).returncode == 0
 
