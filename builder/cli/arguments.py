@@ -6,6 +6,7 @@
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,25 @@ from builder.errors import UsageError
 
 
 class DefaultCommandGroup(CommandGroup):
-    """Command group that runs its first command if the arguments name no command."""
+    """Command group that runs a default command if the arguments name no command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the default command unless the first argument is a command or a help option."""
-        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
-            args = [next(iter(self.commands)), *args]
+        """Insert the default command unless the first argument is a command or a help option.
+
+        A misspelt command is left as it is, so that the error suggests the correct spelling.
+        """
+        if args and not (
+            args[0] in {*self.commands, *ctx.help_option_names} or self._is_misspelt(args[0])
+        ):
+            args = [self.default_command(args), *args]
         return super().parse_args(ctx, args)
+
+    def default_command(self, args: list[str]) -> str:  # noqa: ARG002 - subclasses read it
+        """Return the command to run if the arguments name none: by default, the first command."""
+        return next(iter(self.commands))
+
+    def _is_misspelt(self, argument: str) -> bool:
+        return not Path(argument).exists() and bool(get_close_matches(argument, self.commands))
 
 
 _MEASURE = re.compile(r"(ir_measures:)?[A-Za-z]\w*(\([^()/]*\))?(@[\d.]+)?(\([^()/]*\))?")

@@ -29,12 +29,22 @@ if TYPE_CHECKING:
     from builder.evaluation import TrendReport
     from builder.tasks.filtering import FilteringTrendParameters
 
+
+class TrendGroup(DefaultCommandGroup):
+    """Command group `trend`, whose default command depends on the kind of its arguments."""
+
+    def default_command(self, args: list[str]) -> str:
+        """Return `snapshots` if an argument is a folder, because filtering reads only files."""
+        return "snapshots" if any(Path(argument).is_dir() for argument in args) else "filtering"
+
+
 trend = typer.Typer(
     name="trend",
-    cls=DefaultCommandGroup,
+    cls=TrendGroup,
     help="Fit and compare linear trends of scores over time.\n\n"
-    "Implements Kenter et al. (2015). Without a subcommand, runs `longeval trend filtering`.\n\n"
-    "Example: longeval trend truth.tsv run-a.gz run-b.gz --granularity week",
+    "Implements Kenter et al. (2015). Without a subcommand, runs `longeval trend snapshots` if an "
+    "argument is a folder, and `longeval trend filtering` otherwise.\n\n"
+    "Example: longeval trend demo/collection runs/bm25 --measures nDCG@10",
     no_args_is_help=True,
 )
 JSON_ONLY = (

@@ -105,6 +105,8 @@ def open_log(
         UsageError: the file does not exist.
         FormatError: the file cannot be read, or required columns are missing.
     """
+    if log.is_dir():
+        raise UsageError(f"{log}: expected a query log, found a folder; pass a file")
     if not log.is_file():
         raise UsageError(
             f"{log}: file not found; expected a query log as JSON lines, Parquet, CSV or TSV"

@@ -257,6 +257,8 @@ def open_collection(path: Path | str) -> Collection:
     Raises:
         UsageError: No published collection was found.
     """
+    if not Path(path).exists():
+        raise UsageError(f"{path}: no such folder; expected the folder of a published collection")
     version = layout.find_latest_version(Path(path))
     if version is None:
         raise UsageError(

@@ -11,6 +11,7 @@ import polars as pl
 
 from builder.collection import layout
 from builder.collection.drift_file import read_drift
+from builder.collection.imports.publish import write_tables_with_stable_ids
 from builder.collection.manifest import snapshot_parameters
 from builder.collection.read import Collection, open_collection
 from builder.documents.coverage import NOT_IN_COLLECTION, measure_coverage
@@ -94,7 +95,8 @@ def _compute_pair_drift(
     """Compute the drift statistics of two snapshots that need not be consecutive."""
     out = limits.scratch / "maps"
     out.mkdir()
-    main = {kind: {name: _open_table(collection, name, kind) for name in pair} for kind in MAIN}
+    tables = {name: _open_main_tables(collection, name, limits) for name in pair}
+    main = {kind: {name: tables[name][kind] for name in pair} for kind in MAIN}
     parameters = collection.manifest["definition"].get("parameters", {})
     params = ChangeParameters(**parameters.get("changes", {}))
     series, _ = compare_snapshots(
@@ -110,6 +112,18 @@ def _compute_pair_drift(
     return measure_all_snapshots(
         series, params, limits.with_scratch_folder("drift"), progress, existing
     )
+
+
+def _open_main_tables(
+    collection: Collection, snapshot: str, limits: ResourceLimits
+) -> dict[str, Table]:
+    """Return the documents, queries and qrels of a snapshot, with ids that all snapshots share.
+
+    An imported release may use different ids in each snapshot; they are replaced.
+    """
+    if "imported" in collection.manifest["definition"]:
+        return write_tables_with_stable_ids(collection.path, snapshot, limits)
+    return {kind: _open_table(collection, snapshot, kind) for kind in MAIN}
 
 
 def _open_table(collection: Collection, snapshot: str, name: str) -> Table:

@@ -4,7 +4,7 @@ Fits a trend per system, measure and any other key, ranks systems by estimated e
 performance, and compares the slopes of every pair of systems with z-tests, following Kenter, Balog
 & de Rijke (2015), sections 3, 5 and 6.1.
 
-Slopes are per second, so that trends of different granularity are comparable (section 5.2);
+Slopes are per day, so that trends of different granularity are comparable (section 5.2);
 `intercept` is the value of a fitted line at its first batch.
 """
 
@@ -25,10 +25,11 @@ from builder.evaluation.runs.delimited import read_delimited_table
 from builder.evaluation.trends import Trend, fit_trend
 from builder.statistics.regression import compare_slopes
 
-PER_SECOND = {"slope": "slope_per_second", "slope_se": "slope_se_per_second"}
+SECONDS_PER_DAY = 86_400
+PER_DAY = {"slope": "slope_per_day", "slope_se": "slope_se_per_day"}
 INTEGER_FIELDS = ("batches", "df")
 TREND_SCHEMA: dict[str, type[pl.DataType]] = {
-    PER_SECOND.get(field.name, field.name): (
+    PER_DAY.get(field.name, field.name): (
         pl.Int64
         if field.name in INTEGER_FIELDS
         else pl.String
@@ -52,9 +53,9 @@ class TrendReport:
     Args:
         trends: One row per trend: key columns, columns of `TREND_SCHEMA`, and `slope_per_batch`.
         ranking: One row per measure and system, by descending end point: rank (tied systems get the
-            minimum rank), key columns of the best trend, end_point, slope_per_second, p.
+            minimum rank), key columns of the best trend, end_point, slope_per_day, p.
         comparisons: One row per measure and pair of systems (equation 4): difference between the
-            slopes per second, z and two-sided p, and the reason if these three are null.
+            slopes per day, z and two-sided p, and the reason if these three are null.
         scores: Scores to which the trends were fitted, one row per trend and batch.
     """
 
@@ -200,16 +201,14 @@ def _fit_trends(
     rows = []
     ordered = scores.sort([*keys, "time"])
     for key, group in ordered.group_by(keys, maintain_order=True):
-        since_start = (group["time"] - group["time"][0]).to_list()
-        trend = fit_trend(
-            since_start, group["score"].to_list(), group["weight"].to_list(), residual_kind
-        )
-        columns = {PER_SECOND.get(name, name): value for name, value in asdict(trend).items()}
+        days = ((group["time"] - group["time"][0]) / SECONDS_PER_DAY).to_list()
+        trend = fit_trend(days, group["score"].to_list(), group["weight"].to_list(), residual_kind)
+        columns = {PER_DAY.get(name, name): value for name, value in asdict(trend).items()}
         rows.append(dict(zip(keys, key, strict=True)) | columns)
     schema: dict[str, Any] = {**{key: scores.schema[key] for key in keys}, **TREND_SCHEMA}
-    batch = pl.lit(batch_seconds, dtype=pl.Float64)
+    batch_days = pl.lit(batch_seconds, dtype=pl.Float64) / SECONDS_PER_DAY
     return pl.DataFrame(rows, schema=schema).with_columns(
-        slope_per_batch=pl.col("slope_per_second") * batch
+        slope_per_batch=pl.col("slope_per_day") * batch_days
     )
 
 
@@ -223,20 +222,20 @@ def _best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 def _rank_systems(best_trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     rank = pl.col("end_point").rank("min", descending=True).over("measure").cast(pl.Int64)
-    return best_trends.select(rank.alias("rank"), *keys, "end_point", "slope_per_second", "p")
+    return best_trends.select(rank.alias("rank"), *keys, "end_point", "slope_per_day", "p")
 
 
 def _compare_systems(best_trends: pl.DataFrame) -> pl.DataFrame:
     schema = {
         **dict.fromkeys(("measure", "first", "second"), pl.String()),
-        **dict.fromkeys(("slope_difference_per_second", "z", "p"), pl.Float64()),
+        **dict.fromkeys(("slope_difference_per_day", "z", "p"), pl.Float64()),
         "reason": pl.String(),
     }
     return pl.DataFrame(list(_comparison_rows(best_trends)), schema=schema, orient="row")
 
 
 def _comparison_rows(best_trends: pl.DataFrame) -> Iterator[tuple[object, ...]]:
-    columns = ("measure", "system", "slope_per_second", "slope_se_per_second")
+    columns = ("measure", "system", "slope_per_day", "slope_se_per_day")
     for one, two in combinations(best_trends.select(columns).iter_rows(), 2):
         if one[0] != two[0]:
             continue

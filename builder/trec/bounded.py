@@ -85,8 +85,10 @@ def detect_compression(path: Path) -> str | None:
         UsageError: The path is not a readable file.
         FormatError: The compression is not supported, or the file is recognized as a binary format.
     """
+    if path.is_dir():
+        raise UsageError(f"{path}: expected a file, found a folder; pass a file")
     if path.exists() and not path.is_file():
-        raise UsageError(f"{path}: expected a regular file, found a directory or special file")
+        raise UsageError(f"{path}: expected a regular file, found a special file")
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)

@@ -341,9 +341,12 @@ def test_baselines_are_fused_reranked_and_compared_with_chance(
     assert [(row["system"], row["measure"]) for row in trends] == [("bm25", "nDCG@10")]
     assert "intercept" in trends[0]
     assert run("trend", "snapshots", built.root, runs) == 0
-    header = next(line for line in capsys.readouterr().out.splitlines() if "batches" in line)
+    in_full = capsys.readouterr().out
+    assert run("trend", "--measures", "nDCG@10", built.root, runs) == 0
+    assert capsys.readouterr().out == in_full
+    header = next(line for line in in_full.splitlines() if "batches" in line)
     assert header.split() == [
-        *("system", "measure", "batches", "slope_per_second", "slope_se_per_second", "p"),
+        *("system", "measure", "batches", "slope_per_day", "slope_se_per_day", "p"),
         *("end_point", "anderson_darling_p", "durbin_watson_p", "reason"),
     ]
     assert run("sanity", built.root) == 0

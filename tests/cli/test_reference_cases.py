@@ -158,9 +158,9 @@ def check_wls(case: Case, command: CommandLine) -> None:
     trend = command.json("trend", "scores", path)["trends"][0]
     weighted = command.json("trend", "scores", path, "--residuals", "weighted")["trends"][0]
     computed = {
-        "slope": trend["slope_per_second"] * DAY,
+        "slope": trend["slope_per_day"],
         "intercept": trend["intercept"],
-        "se_hc3": (trend["slope_se_per_second"] or 0.0) * DAY,
+        "se_hc3": trend["slope_se_per_day"] or 0.0,
         "t": trend["t"],
         "df": trend["df"],
         "df_positive_weight": trend["df"],
@@ -308,9 +308,9 @@ def check_slope_units(case: Case, command: CommandLine) -> None:
     given = case["inputs"]
     days = [f"A\tF\t2022-06-{1 + n:02}\t{0.5 + n * given['slope_per_day']!r}" for n in range(5)]
     path = command.write("scores.tsv", ["system\tmeasure\tsnapshot\tscore", *days])
-    slope = command.json("trend", "scores", path)["trends"][0]["slope_per_second"]
-    assert slope == pytest.approx(case["expected"]["per_second"], rel=1e-9)
-    assert slope == pytest.approx(given["slope_per_hour"] / 3600, rel=1e-9)
+    slope = command.json("trend", "scores", path)["trends"][0]["slope_per_day"]
+    assert slope / DAY == pytest.approx(case["expected"]["per_second"], rel=1e-9)
+    assert slope == pytest.approx(given["slope_per_hour"] * 24, rel=1e-9)
 
 
 CHECKS: dict[str, Callable[[Case, CommandLine], None]] = {

@@ -12,9 +12,10 @@ import builder
 from builder import BuildReport, SimulationParameters
 from builder.collection.drift_file import read_drift
 from builder.commands import drift
-from builder.drift import list_findings, render_report
+from builder.drift import list_findings, render_report, summarize_pairs
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
+from tests.collection.releases import imported, write
 
 WORLD = SimulationParameters(
     name="two", snapshots=2, documents=300, queries=40, impressions=3000, seed=5, malformed_rate=0
@@ -97,3 +98,19 @@ def test_two_of_three_snapshots(built: BuildReport, tmp_path: Path) -> None:
         assert found[key] == wanted[key], key
     assert list_findings(found)[0].text.endswith(" pages are in both.")
     assert "Pages in every snapshot" not in render_report(found)
+
+
+def test_months_of_an_imported_release_that_are_not_consecutive(tmp_path: Path) -> None:
+    """The ids of the release were read as hashes, which was an error."""
+    months = {
+        "2022-06": ("31\teau\n32\tpain\n", "31 0 1055394804595009755 1\n32 0 7 2\n"),
+        "2022-07": ("31\teau\n", "31 0 7 1\n"),
+        "2022-08": ("77\teau\n32\tlait\n", "77 0 1055394804595009755 0\n32 0 7 1\n"),
+    }
+    for month, (queries, qrels) in months.items():
+        write(tmp_path / f"r/queries/{month}_queries.txt", queries)
+        write(tmp_path / f"r/qrels/{month}_fr/qrels_processed.txt", qrels)
+    version = imported(tmp_path / "r", "longeval-web").version
+    limits = ResourceLimits(tmp_path, threads=1, memory=2**30)
+    found = drift.compute_drift(version, "2022-06", "2022-08", limits, NoProgress())
+    assert summarize_pairs(found)[0][6:10] == (1, 1, 1, 1)

@@ -144,7 +144,7 @@ def test_decompression_is_bounded(tmp_path: Path, compress: object) -> None:
 def test_a_path_that_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot open file"):
         read_decompressed_bytes(tmp_path / "absent.txt")
-    with pytest.raises(UsageError, match="expected a regular file"):
+    with pytest.raises(UsageError, match="expected a file, found a folder; pass a file"):
         read_decompressed_bytes(tmp_path)
 
 

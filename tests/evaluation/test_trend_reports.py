@@ -35,7 +35,7 @@ def test_trend_over_snapshots(tmp_path):
     fading, flat, new = report.trends.rows(named=True)
     days = [0, 30, 92, 122]
     expected = fit_trend(days, [0.4, 0.38, 0.31, 0.3], [1] * 4)
-    assert fading["slope_per_second"] * DAY == pytest.approx(expected.slope, rel=1e-12)
+    assert fading["slope_per_day"] == pytest.approx(expected.slope, rel=1e-12)
     assert fading["end_point"] == pytest.approx(expected.end_point, rel=1e-12)
     assert fading["p"] == pytest.approx(expected.p, rel=1e-9)
     assert (flat["end_point"], flat["p"]) == (0.2, None)
@@ -51,12 +51,12 @@ def test_trend_over_snapshots(tmp_path):
 def test_slopes_are_compared_by_hand() -> None:
     """Slopes -0.02 and 0.01 per day; the standard errors are those of the single trends."""
     report = snapshot_trend_report(snapshots(a=[0.6, 0.1, -1.3, -1.8], b=[0.2, 0.45, 1.2, 1.35]))
-    a, b = (row["slope_per_second"] for row in report.trends.sort("system").rows(named=True))
-    errors = report.trends["slope_se_per_second"].to_list()
+    a, b = (row["slope_per_day"] for row in report.trends.sort("system").rows(named=True))
+    errors = report.trends["slope_se_per_day"].to_list()
     (row,) = report.comparisons.rows(named=True)
     sign = 1 if row["first"] == "a" else -1
     assert {row["first"], row["second"]} == {"a", "b"}
-    assert row["slope_difference_per_second"] == pytest.approx(sign * (a - b))
+    assert row["slope_difference_per_day"] == pytest.approx(sign * (a - b))
     assert row["z"] == pytest.approx(sign * (a - b) / sum(e**2 for e in errors) ** 0.5)
 
 
@@ -64,7 +64,7 @@ def test_slope_per_batch_is_the_slope_times_the_length_of_a_batch() -> None:
     times = pl.DataFrame({"system": "a", "measure": "m", "time": [0, 100, 200], "weight": 1.0})
     scores = times.with_columns(score=pl.Series([0.2, 0.5, 0.8]))
     row = trend_report(scores, ["system", "measure"], "raw", 100).trends.row(0, named=True)
-    assert row["slope_per_second"] == pytest.approx(0.003)
+    assert row["slope_per_day"] == pytest.approx(259.2)
     assert row["slope_per_batch"] == pytest.approx(0.3)
 
 
@@ -80,7 +80,7 @@ def test_weights_of_snapshots_count():
     frame = snapshots(a=[0.4, 0.3, 0.35, 0.1])
     weighted = frame.with_columns(weight=pl.Series([1.0, 5.0, 1.0, 2.0]))
     plain, heavy = snapshot_trend_report(frame), snapshot_trend_report(weighted)
-    assert plain.trends["slope_per_second"].item() != heavy.trends["slope_per_second"].item()
+    assert plain.trends["slope_per_day"].item() != heavy.trends["slope_per_day"].item()
 
 
 def test_snapshot_trend_path(tmp_path):

@@ -16,7 +16,6 @@ from builder.errors import MissingExtraError, UsageError
 from builder.evaluation.trends import Trend, fit_trend
 from builder.statistics.regression import compare_slopes
 from builder.statistics.significance import normal_p_value, student_t_p_value
-from builder.tasks.filtering.batches import slope_per_second
 from tests.thorough import examples
 
 TIMES = [0, 1, 2, 3, 4, 5]
@@ -74,11 +73,6 @@ def test_a_batch_without_weight_does_not_count():
 def test_an_undefined_score_does_not_count():
     with_null = fit_trend([*TIMES, 6], [*SCORES, None], [*DOCUMENTS, 9])
     assert with_null == fit_trend([*TIMES, 6], [*SCORES, 1.0], [*DOCUMENTS, 0])
-
-
-def test_slopes_of_two_granularities_compare():
-    assert slope_per_second(-0.0024, 86_400) == pytest.approx(-2.7777777777777774e-08, abs=1e-18)
-    assert slope_per_second(-0.0001, 3600) == pytest.approx(-2.777777777777778e-08, abs=1e-18)
 
 
 def test_table_4():

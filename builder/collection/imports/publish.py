@@ -93,10 +93,20 @@ JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 """SQL query for each table; replaces ids with keys that are the same in all snapshots."""
 
 
-def _write_tables_with_stable_ids(
+def write_tables_with_stable_ids(
     folder: Path, snapshot: str, limits: ResourceLimits
 ) -> dict[str, Table]:
-    """Write documents, queries and qrels of a snapshot to the scratch folder, with stable keys."""
+    """Write documents, queries and qrels of a snapshot to the scratch folder, with stable keys.
+
+    Args:
+        folder: Version folder of an imported release.
+        snapshot: Name of the snapshot.
+        limits: Memory limit, thread count and scratch folder, which must not have a folder named
+            like the snapshot.
+
+    Returns:
+        The tables `documents`, `queries` and `qrels` by name.
+    """
     snapshot_folder = limits.with_scratch_folder(snapshot).scratch
     tables = {}
     with limits.connect_to_duckdb(memory_share=0.5) as connection:
@@ -113,7 +123,7 @@ def _write_comparisons(
 ) -> None:
     """Write the id maps, changes between consecutive snapshots, `drift.json` and the report."""
     scratch = limits.with_scratch_folder("compare")
-    keyed = {name: _write_tables_with_stable_ids(folder, name, scratch) for name in snapshot_names}
+    keyed = {name: write_tables_with_stable_ids(folder, name, scratch) for name in snapshot_names}
     tables = {kind: {name: keyed[name][kind] for name in snapshot_names} for kind in MAIN}
     series, changes = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
     measure_drift(

@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 import polars as pl
 
 from builder.errors import UsageError
-from builder.evaluation.trend_reports import TrendReport
+from builder.evaluation.trend_reports import SECONDS_PER_DAY, TrendReport
 from builder.reporting.charts import DIGIT_WIDTH, Chart, LinearScale, format_tick, series_color
 from builder.reporting.numbers import format_decimal
 
 WIDTH, LEGEND_WIDTH, LINE_HEIGHT = 640, 180, 18
-_DAY = 86_400
 
 
 def trend_chart(report: TrendReport) -> str:
@@ -37,17 +36,17 @@ def trend_chart(report: TrendReport) -> str:
     drawing = Chart(f"Trend of {measures[0]}", WIDTH, right_margin=LEGEND_WIDTH)
     times = scores["time"].unique().sort().to_list()
     lines = {
-        row["system"]: _fitted_end_values(row, times[-1] - times[0])
+        row["system"]: _fitted_end_values(row, (times[-1] - times[0]) / SECONDS_PER_DAY)
         for row in best.iter_rows(named=True)
     }
     _draw_trends(drawing, scores, lines, times)
     return drawing.render_svg_file()
 
 
-def _fitted_end_values(trend: dict[str, float | None], seconds: int) -> tuple[float, float] | None:
+def _fitted_end_values(trend: dict[str, float | None], days: float) -> tuple[float, float] | None:
     """Return a fitted line's values at the first and last batch; None if no line was fitted."""
-    start, slope = trend["intercept"], trend["slope_per_second"]
-    return None if start is None or slope is None else (start, start + slope * seconds)
+    start, slope = trend["intercept"], trend["slope_per_day"]
+    return None if start is None or slope is None else (start, start + slope * days)
 
 
 def _draw_trends(
@@ -87,5 +86,5 @@ def _scale_times(times: list[int], left: float, right: float) -> list[float]:
 
 def _time_labels(times: list[int]) -> list[str]:
     """Format times (Unix seconds) as dates in UTC, with hour and minute if any is not midnight."""
-    pattern = "%Y-%m-%d %H:%M" if any(time % _DAY for time in times) else "%Y-%m-%d"
+    pattern = "%Y-%m-%d %H:%M" if any(time % SECONDS_PER_DAY for time in times) else "%Y-%m-%d"
     return [datetime.fromtimestamp(time, UTC).strftime(pattern) for time in times]

@@ -97,13 +97,3 @@ def _month_edges(start: int, end: int) -> Seconds:
     first = np.datetime64(start, "s").astype("datetime64[M]")
     last = np.datetime64(end - 1, "s").astype("datetime64[M]")
     return np.arange(first, last + 2).astype("datetime64[s]").astype(np.int64)
-
-
-def slope_per_second(slope_per_batch: float, seconds_per_batch: float) -> float:
-    """Convert a slope per batch to a slope per second (Kenter et al. 2015, section 5.2).
-
-    Args:
-        slope_per_batch: Change of the score from one batch to the next.
-        seconds_per_batch: Length of a batch in seconds.
-    """
-    return slope_per_batch / seconds_per_batch

@@ -96,12 +96,12 @@ def compare_granularities(
         raise UsageError(f"expected two or more granularities, found {len(granularities)}")
     finest, *others = (
         _fit_trends_of_all_measures(truth, runs, parameters, unit).select(
-            "system", "cutoff", "measure", "slope_per_second", granularity=pl.lit(unit)
+            "system", "cutoff", "measure", "slope_per_day", granularity=pl.lit(unit)
         )
         for unit in granularities
     )
     keys = ["system", "cutoff", "measure"]
-    difference = pl.col("slope_per_second") - pl.col("slope_per_second_other")
+    difference = pl.col("slope_per_day") - pl.col("slope_per_day_other")
     frames = [
         finest.drop("granularity")
         .join(other, on=keys, suffix="_other")

@@ -36,7 +36,7 @@ def test_trend_paths_rank_by_the_end_of_the_line(tmp_path):
     assert report.ranking["rank"].to_list() == [1, 2]
     up_trend = report.trends.filter(pl.col("system") == "up", pl.col("cutoff") == 50.0)
     down_trend = report.trends.filter(pl.col("system") == "down", pl.col("cutoff") == 50.0)
-    assert up_trend["slope_per_second"].item() > 0 > down_trend["slope_per_second"].item()
+    assert up_trend["slope_per_day"].item() > 0 > down_trend["slope_per_day"].item()
     assert up_trend["end_point"].item() > down_trend["end_point"].item()
     assert report.trends.height == 2 * 20
     pair = report.comparisons.row(0, named=True)
@@ -64,7 +64,7 @@ def test_trend_of_batches_is_the_trend_of_their_scores(tmp_path):
     expected = fit_trend(range(8), batches["recall"].to_list(), batches["documents"].to_list())
     row = report.trends.row(0, named=True)
     assert row["slope_per_batch"] == pytest.approx(expected.slope, rel=1e-12)
-    assert row["slope_per_second"] * DAY == pytest.approx(expected.slope, rel=1e-12)
+    assert row["slope_per_day"] == pytest.approx(expected.slope, rel=1e-12)
     assert row["end_point"] == pytest.approx(expected.end_point, rel=1e-12)
     assert row["t"] == pytest.approx(expected.t, rel=1e-9)
 
@@ -98,7 +98,7 @@ def test_granularities_give_the_same_slope_on_a_steady_trend(tmp_path):
         evaluate_filtering_trends(
             *paths,
             FilteringTrendParameters("recall", filtering=FilteringParameters(granularity=unit)),
-        ).trends["slope_per_second"][0]
+        ).trends["slope_per_day"][0]
         for unit in ("day", str(7 * DAY))
     ]
     assert slopes[0] == pytest.approx(slopes[1], rel=0.1)
