@@ -136,9 +136,9 @@ def _write_rejects(
     """Write the table `rejects`, and return the ledger with the row counts of the stage.
 
     Args:
-        total: Number of all impressions.
+        total: Total number of impressions.
         excluded: Number of impressions of excluded users.
-        counted: Numbers of the impressions that are counted.
+        counted: How many of the impressions were counted, in total and without a click.
         params: Section `[clicks]` of the definition.
         out: Folder of the table.
     """

@@ -137,10 +137,10 @@ def _rising_and_falling_groups(count_groups: pl.DataFrame) -> tuple[pl.DataFrame
     rows = count_groups.with_columns(terms).filter(pl.col("words") > 0)
     rises = pl.col("n_to") * totals[0] > pl.col("n_from") * totals[1]
     falls = pl.col("n_to") * totals[0] < pl.col("n_from") * totals[1]
-    return _top_count_groups(rows.filter(rises)), _top_count_groups(rows.filter(falls))
+    return _most_frequent_groups(rows.filter(rises)), _most_frequent_groups(rows.filter(falls))
 
 
-def _top_count_groups(count_groups: pl.DataFrame) -> pl.DataFrame:
+def _most_frequent_groups(count_groups: pl.DataFrame) -> pl.DataFrame:
     ordered = count_groups.sort(["term", "n_from", "n_to"], descending=[True, False, False])
     enough = ordered.filter(pl.col("words").cum_sum() - pl.col("words") < WORDS_LISTED)
     return enough.select("n_from", "n_to").with_row_index("index")

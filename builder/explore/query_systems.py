@@ -72,7 +72,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
             lead,
             chosen,
             grid(render_macro("block", chart), made),
-            _render_attribution(source, request, query_id, measure),
+            _render_causes_of_score_change(source, request, query_id, measure),
         )
     ]
 
@@ -132,7 +132,7 @@ def signed_score_cell(difference: float | None) -> Cell:
     )
 
 
-def _render_attribution(
+def _render_causes_of_score_change(
     source: CollectionSource, request: PageRequest, query_id: str, measure: str
 ) -> Markup | None:
     """Render the causes of the score change that the request selects; None if it selects none."""

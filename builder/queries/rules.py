@@ -49,7 +49,7 @@ def selection_rules(
     stop_list: Sequence[str] = (),
     verdicts: Mapping[str, pl.Series] | None = None,
 ) -> tuple[QueryRule, ...]:
-    """Return the rules for k-anonymous queries, in order of application.
+    """Return the selection rules applied to queries that are k-anonymous, in order of application.
 
     Args:
         params: Section `[select]` of the definition, with thresholds and options of the rules.

@@ -240,7 +240,7 @@ def upset_plot(
     """Render an UpSet plot: the size of each exclusive intersection, with dots for its sets.
 
     Args:
-        caption: Table caption.
+        caption: Caption of the plot.
         names: Names of the sets.
         rows: For each intersection, the names of its sets, and its size; None instead of the names
             in the row with the sum of all other intersections.

@@ -24,7 +24,7 @@ def _find_misplaced_splits(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_train_test_leaks(context: ValidationContext) -> Iterator[Defect]:
-    """Report test queries that are in the train split, or whose variant set is."""
+    """Report test queries that are also in the train split, or of which a variant is."""
     frames = [frame for _, frame in context.scan_snapshots("queries")]
     if not frames or context.is_imported:
         return

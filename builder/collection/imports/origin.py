@@ -22,9 +22,9 @@ class Release:
     source_language: str
 
     def id_scope(self, snapshot: str, *, is_stable: bool = True) -> str:
-        """Return the name of the scope in which ids are unique: the layout, or one snapshot.
+        """Return the scope in which ids are unique: all releases of the layout, or one snapshot.
 
-        Ids are unique in the whole layout if they are stable, that is, the same in all snapshots.
+        Ids are unique across releases if they are stable, that is, the same in all snapshots.
         """
         is_valid_everywhere = is_stable and LAYOUTS[self.layout].has_stable_ids
         return self.layout if is_valid_everywhere else f"{self.layout} {snapshot}"

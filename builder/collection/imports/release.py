@@ -126,8 +126,8 @@ def _write_snapshots(
 ) -> None:
     """Write the tables of every snapshot to `folder`, and fill in `ledgers` and `row_counts`.
 
-    Both mappings are keyed by snapshot name. Faults of the shared queries and URLs are logged once,
-    in the first snapshot.
+    Both mappings are keyed by snapshot name. Problems in the queries and URLs that all snapshots
+    share are logged only once, under the first snapshot.
     """
     shared_log = ImportLog()
     texts = read_shared_queries(snapshots[0].query_texts, release.root, shared_log)

@@ -119,7 +119,7 @@ def _parse_trec_document(
 
 
 def _parse_fields(outside_text: bytes) -> tuple[dict[bytes, bytes], str]:
-    """Return the fields of a document outside its text, and the content that is not imported."""
+    """Return all fields of a document but its text, and the content that is not imported."""
     fields: dict[bytes, bytes] = {}
 
     def take_first(field: re.Match[bytes]) -> bytes:

@@ -136,7 +136,9 @@ def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _threshold_bounds(bounds: dict[str, Any], grade: int) -> tuple[float, float] | None:
-    """Return the bounds on a threshold; infinite if no score is on that side, None without scores.
+    """Return the lower and upper bound of a grade threshold; None if there are no scores.
+
+    A bound is infinite if there are no scores on its side of the threshold.
 
     Args:
         bounds: The bounds of one snapshot, a row of `THRESHOLD_BOUNDS`.

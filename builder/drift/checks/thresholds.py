@@ -155,7 +155,7 @@ class PoissonCountModel:
         return min(1.0, near / next_to) if next_to else 1.0
 
     def _query_to_row_ratio_below(self, raised_minimum: int) -> float:
-        """Return the ratio of queries to rows among the rows below a raised minimum."""
+        """Return the number of queries per row, among the rows below a raised minimum."""
         if self.queries is None:
             return 1.0
         rows = sum(count for value, count, _ in self.counts if value < raised_minimum)
