@@ -7,18 +7,25 @@ the body of a damaged record cannot be distinguished from a real record.
 
 import mmap
 import re
-import zlib
-from collections.abc import Generator, Iterator
 from functools import partial
 from itertools import islice
 from typing import IO, NamedTuple
 
-import zstandard
-
+from builder.ingest.crawls.warc_members import (
+    GZIP_CHUNK,
+    MEMBER_MAGIC,
+    PEEK_BYTES,
+    WARC_MAGIC,
+    decompress_member,
+    decompressed_member_size,
+    find_occurrences,
+    may_be_record_start,
+    member_magic,
+    read_member,
+)
 from builder.ingest.zstd_dictionary import DICTIONARY_FRAME
-from builder.io.file_types import GZIP, ZSTD, ZSTD_START
+from builder.io.file_types import GZIP, ZSTD_START
 
-WARC_MAGIC = b"WARC/"
 RECORD_BOUNDARY = re.compile(rb"\r?\n\r?\n(?=WARC/\d\.\d{1,2}\r?\n)")
 BLANK = len(b"\r\n\r\n")
 EMBEDDED_RECORD = re.compile(rb"\r?\n\r?\nWARC/\d\.\d{1,2}\r?\nWARC-")
@@ -26,12 +33,6 @@ EMBEDDED_RECORD = re.compile(rb"\r?\n\r?\nWARC/\d\.\d{1,2}\r?\nWARC-")
 is too large."""
 BLANK_LINE_OR_END = re.compile(rb"\r?\n\r?\n|\Z")
 """Matches what must follow a complete WARC record."""
-MEMBER_MAGIC = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
-"""Maps the first bytes of a compressed file to the first bytes of its members."""
-PEEK_BYTES = 512
-"""Number of leading bytes of a compressed member that suffice to recognize a record header."""
-GZIP_CHUNK, ZSTD_CHUNK = 2**16, 2**10
-"""Number of compressed bytes per step; four bytes of a zstd frame may expand to 128 KiB."""
 HEADER_CHUNKS = 16
 HEADER_END, RECORD_END = re.compile(rb"\r?\n\r?\n"), re.compile(rb"\r?\n\r?\n")
 CONTENT_LENGTH = re.compile(rb"^content-length\s*:\s*(\d{1,18})", re.IGNORECASE | re.MULTILINE)
@@ -47,14 +48,14 @@ def find_next_record(file: IO[bytes], start: int) -> int | None:
         start: Offset at which the search starts.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        magic = _member_magic(data)
+        magic = member_magic(data)
         if magic is None:
             return _find_uncompressed_record(data, start)
         return next(
             (
                 offset
-                for offset in _find_occurrences(data, magic, start)
-                if _may_be_record_start(data, offset)
+                for offset in find_occurrences(data, magic, start)
+                if may_be_record_start(data, offset)
             ),
             None,
         )
@@ -71,8 +72,8 @@ def find_record_after_member(file: IO[bytes], member_offset: int) -> int | None:
         member_offset: Offset of an intact member.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        magic = _member_magic(data)
-        member = None if magic is None else _read_member(data, member_offset, magic)
+        magic = member_magic(data)
+        member = None if magic is None else read_member(data, member_offset, magic)
     return None if member is None else find_next_record(file, member.end)
 
 
@@ -87,10 +88,10 @@ def next_search_offset(file: IO[bytes], record_offset: int, body_length: int) ->
         body_length: Size of the record's decompressed body in bytes.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        magic = _member_magic(data)
+        magic = member_magic(data)
         if magic is None:
             return record_offset + max(1, body_length)
-        member = _read_member(data, record_offset, magic) if magic == MEMBER_MAGIC[GZIP] else None
+        member = read_member(data, record_offset, magic) if magic == MEMBER_MAGIC[GZIP] else None
         return member.end if member is not None and member.is_complete else record_offset + 1
 
 
@@ -111,14 +112,14 @@ def includes_next_record(
         body: The body, which contains the start of another record; None if it was not read.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        magic = _member_magic(data)
+        magic = member_magic(data)
         if magic is None:
             if record_offset + record_length > len(data):
                 return True
             return body is not None and not BLANK_LINE_OR_END.match(
                 data, data.find(body, record_offset) + len(body)
             )
-        size = _decompressed_member_size(data, record_offset, magic)
+        size = decompressed_member_size(data, record_offset, magic)
         return size is not None and size < record_length
 
 
@@ -149,7 +150,7 @@ def find_unreadable_part(
         body_length: Declared length of the record's body in bytes; used for uncompressed archives.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        magic = _member_magic(data)
+        magic = member_magic(data)
         if magic is None:
             return (
                 UnreadablePart(offset, is_truncated=True)
@@ -157,12 +158,12 @@ def find_unreadable_part(
                 else None
             )
         while data[offset : offset + GZIP_CHUNK].strip():
-            member = _read_member(data, offset, magic)
+            member = read_member(data, offset, magic)
             if member is None or not member.is_complete:
                 is_last = next(
                     filter(
-                        partial(_may_be_record_start, data),
-                        _find_occurrences(data, magic, offset + 1),
+                        partial(may_be_record_start, data),
+                        find_occurrences(data, magic, offset + 1),
                     ),
                     -1,
                 )
@@ -207,24 +208,19 @@ def is_compressed_as_one_stream(file: IO[bytes]) -> bool:
         file: A non-empty archive.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        magic = _member_magic(data)
+        magic = member_magic(data)
         if magic is None:
             return ZSTD_START.match(data) is not None
-        head = b"".join(islice(_decompress_member(data, 0, magic), HEADER_CHUNKS))
+        head = b"".join(islice(decompress_member(data, 0, magic), HEADER_CHUNKS))
         header, length = HEADER_END.search(head), CONTENT_LENGTH.search(head)
         if header is None or length is None or length.end() > header.end():
             return False
         size, max_record_bytes = 0, header.end() + int(length[1]) + 2 * BLANK
-        for chunk in _decompress_member(data, 0, magic):
+        for chunk in decompress_member(data, 0, magic):
             size += len(chunk)
             if size > max_record_bytes:
                 return True
         return False
-
-
-def _member_magic(data: mmap.mmap) -> bytes | None:
-    """Return the magic number of compressed members; None if the archive is uncompressed."""
-    return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
 
 
 def _find_uncompressed_record(data: mmap.mmap, start: int) -> int | None:
@@ -236,79 +232,3 @@ def _find_uncompressed_record(data: mmap.mmap, start: int) -> int | None:
         if boundary.end() >= start:
             return boundary.end()
     return None
-
-
-def _find_occurrences(data: mmap.mmap, pattern: bytes, start: int) -> Iterator[int]:
-    """Yield the offset of every occurrence of a byte string at or after `start`."""
-    offset = data.find(pattern, start)
-    while offset >= 0:
-        yield offset
-        offset = data.find(pattern, offset + 1)
-
-
-def _may_be_record_start(data: mmap.mmap, offset: int) -> bool:
-    """Whether the bytes at an offset decompress, or may decompress, to the start of a record."""
-    head = data[offset : offset + PEEK_BYTES]
-    try:
-        if head.startswith(GZIP):
-            first = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(WARC_MAGIC))
-        else:
-            first = zstandard.ZstdDecompressor().decompressobj().decompress(head)
-    except (zlib.error, zstandard.ZstdError):
-        return False
-    return first.startswith(WARC_MAGIC) or (head.startswith(ZSTD) and not first)
-
-
-def _decompressed_member_size(data: mmap.mmap, offset: int, magic: bytes) -> int | None:
-    """Return the decompressed size of a member in bytes; None if it is damaged or truncated."""
-    member = _read_member(data, offset, magic)
-    return member.size if member is not None and member.is_complete else None
-
-
-class _CompressedMember(NamedTuple):
-    """Compressed member: end offset, decompressed size in bytes, and whether it is complete."""
-
-    end: int
-    size: int
-    is_complete: bool
-
-
-def _read_member(data: mmap.mmap, offset: int, magic: bytes) -> _CompressedMember | None:
-    """Decompress the member at an offset, and return its end and size; None if it is damaged."""
-    size = 0
-    chunks = _decompress_member(data, offset, magic)
-    while True:
-        try:
-            size += len(next(chunks))
-        except StopIteration as end:
-            return (
-                None
-                if end.value is None
-                else _CompressedMember(abs(end.value), size, end.value > 0)
-            )
-
-
-def _decompress_member(
-    data: mmap.mmap, offset: int, magic: bytes
-) -> Generator[bytes, None, int | None]:
-    """Yield the decompressed bytes of the member at an offset, in chunks.
-
-    Returns:
-        The end offset of the member; the negative file size if the file ends within the member;
-        None if the member is damaged.
-    """
-    is_gzip = magic == MEMBER_MAGIC[GZIP]
-    zipped, frame = zlib.decompressobj(zlib.MAX_WBITS | 16), zstandard.ZstdDecompressor()
-    member = frame.decompressobj()
-    at, rest = offset, b""
-    try:
-        while not (zipped.eof if is_gzip else member.eof):
-            chunk = rest or data[at : at + (GZIP_CHUNK if is_gzip else ZSTD_CHUNK)]
-            if not chunk:
-                return -at
-            at += 0 if rest else len(chunk)
-            yield zipped.decompress(chunk, GZIP_CHUNK) if is_gzip else member.decompress(chunk)
-            rest = zipped.unconsumed_tail if is_gzip else b""
-    except (zlib.error, zstandard.ZstdError):
-        return None
-    return at - len(zipped.unused_data if is_gzip else member.unused_data)
