@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
-# Two processes; each runs whole files, so that the worlds of a file are built once.
-PYTEST ?= --numprocesses 2 --dist loadfile
+# Two processes; each runs half of the files in order, and takes over tests of the other when done.
+PYTEST ?= --numprocesses 2 --dist worksteal
+# The tests start hundreds of processes: the program and the tests are compiled once.
+TEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
 .PHONY: demo test thorough install bench bench-quick fuzz faults readers mutants truth lint docs lock clean
 
@@ -12,10 +14,10 @@ demo: install
 	@$(BIN)/longeval demo $(DEMO)
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest $(PYTEST)
+	@$(TEST) $(PYTEST)
 
 thorough: $(VENV)/.dev
-	@LONGEVAL_THOROUGH=1 $(BIN)/python -m pytest $(PYTEST)
+	@LONGEVAL_THOROUGH=1 $(TEST) $(PYTEST)
 
 install: $(VENV)/.core
 

@@ -7,6 +7,7 @@ import pytest
 
 import builder
 from builder import BuildReport, SimulationParameters
+from tests.faults.kills import make_world
 
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
@@ -33,7 +34,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def built(world: Path, tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
     """Its collection. Tests that change it work on a copy."""
-    return builder.build(world / "workflow.toml", tmp_path_factory.mktemp("collection"))
+    folder = tmp_path_factory.mktemp("collection")
+    return builder.build(world / "workflow.toml", folder, threads=2)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The definition of a smaller world, and the sums of its version: see `published`."""
+    return make_world(tmp_path_factory.mktemp("undisturbed"))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, betaincinv
+import scipy
 
 from builder.clicks.priors import BetaPrior, Priors
 
@@ -76,7 +76,7 @@ class ScorePosterior:
         tail = (1 - mass) / 2
         if not self.by_relevance:
             alpha, beta = self._attractiveness_posterior()
-            low, high = betaincinv(alpha, beta, np.array([[tail], [1 - tail]]))
+            low, high = scipy.special.betaincinv(alpha, beta, np.array([[tail], [1 - tail]]))
             return np.round(low, DECIMALS), np.round(high, DECIMALS)
         ends = [chunk._product_quantiles([tail, 1 - tail]) for chunk in self._split_into_chunks()]
         low, high = np.concatenate([np.empty((2, 0)), *ends], axis=1)
@@ -86,7 +86,7 @@ class ScorePosterior:
         """Return P(score >= threshold) of each group, float64[n]."""
         if not self.by_relevance:
             alpha, beta = self._attractiveness_posterior()
-            return np.round(1 - betainc(alpha, beta, min(threshold, 1.0)), DECIMALS)
+            return np.round(1 - scipy.special.betainc(alpha, beta, min(threshold, 1.0)), DECIMALS)
         tails = [
             chunk._product_probability_at_least(threshold) for chunk in self._split_into_chunks()
         ]
@@ -127,7 +127,7 @@ class ScorePosterior:
         """Return P(attractiveness x satisfaction >= cut), float64[n]."""
         nodes = np.maximum(_beta_quantile_grid(*self._attractiveness_posterior()), MIN_NODE)
         alpha, beta = self._satisfaction_posterior()
-        below = betainc(alpha[:, None], beta[:, None], np.minimum(cut / nodes, 1.0))
+        below = scipy.special.betainc(alpha[:, None], beta[:, None], np.minimum(cut / nodes, 1.0))
         return np.asarray(1 - below.mean(axis=1))
 
 
@@ -150,4 +150,4 @@ def _beta_quantile_grid(alpha: Floats, beta: Floats) -> Floats:
         float64[n, NODES]; one row per distribution and one column per slice.
     """
     middles = (np.arange(NODES) + 0.5) / NODES
-    return np.asarray(betaincinv(alpha[:, None], beta[:, None], middles))
+    return np.asarray(scipy.special.betaincinv(alpha[:, None], beta[:, None], middles))

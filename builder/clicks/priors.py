@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, polygamma, psi
+import scipy
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -85,10 +85,12 @@ class _RisingFactorials:
 
     def weighted_log_sum(self, shift: float) -> float:
         """Return the weighted sum of log rising factorials for a given shift z."""
+        gammaln = scipy.special.gammaln
         return self._weighted_sum(gammaln(self._lengths + shift) - gammaln(shift))
 
     def derivatives(self, shift: float) -> tuple[float, float]:
         """Return the first and second derivatives of `weighted_log_sum` with respect to z."""
+        psi, polygamma = scipy.special.psi, scipy.special.polygamma
         first = psi(self._lengths + shift) - psi(shift)
         second = polygamma(1, self._lengths + shift) - polygamma(1, shift)
         return self._weighted_sum(first), self._weighted_sum(second)

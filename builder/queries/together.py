@@ -9,8 +9,7 @@ split, a keyed hash of the smallest id (variant set or query) of the group decid
 import duckdb
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from builder.queries.signatures import signature_expr
 from builder.queries.similarity import find_near_equal_signatures
@@ -118,7 +117,8 @@ def _add_group_column(
         [(number[a], number[b]) for frame in pairs for a, b in frame.iter_rows()], dtype=np.int64
     ).reshape(-1, 2)
     shape = (len(number), len(number))
-    graph = coo_array((np.ones(len(edges), dtype=np.int8), (edges[:, 0], edges[:, 1])), shape)
-    labels = connected_components(graph, directed=False)[1]
+    entries = (np.ones(len(edges), dtype=np.int8), (edges[:, 0], edges[:, 1]))
+    graph = scipy.sparse.coo_array(entries, shape)
+    labels = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
     group = [int(labels[number[query]]) for query in signed["query_id"]]
     return signed.with_columns(pl.Series("group", group, dtype=pl.Int64))

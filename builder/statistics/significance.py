@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def unpaired_t_test(before: Floats, after: Floats, *, pooled: bool = True) -> tu
     squares = [((scores - scores.mean(axis=0)) ** 2).sum(axis=0) for scores in (before, after)]
     first, second = (np.sqrt(s / max(k - 1, 1)) for s, k in zip(squares, (n, m), strict=True))
     with np.errstate(all="ignore"):
-        test = stats.ttest_ind_from_stats(
+        test = scipy.stats.ttest_ind_from_stats(
             before.mean(axis=0), first, n, after.mean(axis=0), second, m, equal_var=pooled
         )
     return _mask_constant_scores(test.statistic, test.pvalue, np.sqrt(sum(squares) / (n + m - 2)))
@@ -89,7 +89,7 @@ def paired_t_test(differences: Floats) -> tuple[Floats, Floats]:
         return _undefined_test_result(differences)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # raised for constant scores
-        test = stats.ttest_1samp(differences, 0.0, axis=0)
+        test = scipy.stats.ttest_1samp(differences, 0.0, axis=0)
     return _mask_constant_scores(test.statistic, test.pvalue, differences.std(axis=0, ddof=1))
 
 
@@ -122,7 +122,7 @@ def holm_adjust(p_values: Floats) -> Floats:
 
 def student_t_p_value(statistic: float, df: float) -> float:
     """Return the two-sided p-value of a t statistic with `df` degrees of freedom."""
-    return min(1.0, 2.0 * float(special.stdtr(df, -abs(statistic))))
+    return min(1.0, 2.0 * float(scipy.special.stdtr(df, -abs(statistic))))
 
 
 def fisher_exact_p_value(first_counts: tuple[int, int], second_counts: tuple[int, int]) -> float:
@@ -136,7 +136,7 @@ def fisher_exact_p_value(first_counts: tuple[int, int], second_counts: tuple[int
         p-value; 1 if a group has no rows.
     """
     table = np.array([[part, rows - part] for part, rows in (first_counts, second_counts)])
-    return float(stats.fisher_exact(table).pvalue)
+    return float(scipy.stats.fisher_exact(table).pvalue)
 
 
 def binomial_p_value(successes: int, trials: int, rate: float) -> float:
@@ -150,12 +150,12 @@ def binomial_p_value(successes: int, trials: int, rate: float) -> float:
     Returns:
         Probability of at least `successes` under the null hypothesis.
     """
-    return float(stats.binom.sf(successes - 1, trials, rate))
+    return float(scipy.stats.binom.sf(successes - 1, trials, rate))
 
 
 def chi_square_lower_p_value(statistic: float, df: int) -> float:
     """Return the probability of a chi-square statistic of at most this size."""
-    return float(special.chdtr(df, statistic))
+    return float(scipy.special.chdtr(df, statistic))
 
 
 def normal_p_value(statistic: float) -> float:
@@ -171,7 +171,7 @@ def anderson_darling(values: Floats) -> AndersonDarlingTest:
     of statsmodels is infinite for a value 9 standard deviations from the mean.
     """
     n = len(values)
-    test = stats.anderson(values, "norm", method="interpolate")  # type: ignore[call-overload]
+    test = scipy.stats.anderson(values, "norm", method="interpolate")  # type: ignore[call-overload]
     statistic = float(test.statistic)
     return AndersonDarlingTest(
         statistic, _anderson_darling_p_value(statistic * (1.0 + 0.75 / n + 2.25 / n**2))

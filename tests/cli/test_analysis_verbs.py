@@ -33,6 +33,14 @@ def run(*arguments: object) -> int:
     return int(end.value.code or 0)
 
 
+@pytest.fixture(scope="module")
+def bm25(built: BuildReport, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of BM25 on the collection."""
+    runs = tmp_path_factory.mktemp("runs") / "bm25"
+    assert run("baseline", built.root, "--out", runs, "--quiet") == 0
+    return runs
+
+
 def _log(folder: Path) -> Path:
     pages = [("a", [2]), ("a", []), ("b", [1, 3])]
     path = folder / "log.jsonl"
@@ -198,11 +206,9 @@ def test_snapshots_that_cannot_be_compared(built: BuildReport, capsys: Captured)
 
 
 def test_bm25_is_above_chance_and_shuffled_judgements_are_not(
-    built: BuildReport, tmp_path: Path, capsys: Captured
+    built: BuildReport, bm25: Path, tmp_path: Path, capsys: Captured
 ) -> None:
-    runs = tmp_path / "runs/bm25"
-    assert run("baseline", built.root, "--out", runs, "--quiet") == 0
-    assert run("evaluate", built.root, runs, "--measures", "nDCG@10", "--format", "json") == 0
+    assert run("evaluate", built.root, bm25, "--measures", "nDCG@10", "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["systems"] == ["bm25"]
     full = [row for row in found["effectiveness"] if row["topic_set"] == "full"]
@@ -223,22 +229,22 @@ def test_bm25_is_above_chance_and_shuffled_judgements_are_not(
         rows.write_csv(path, separator=" ", include_header=False)
         shuffled[name] = path
     parameters = EvaluationParameters(measures=("nDCG@10",), resamples=0)
-    chance = evaluate_paths(shuffled, [runs], parameters).effectiveness
+    chance = evaluate_paths(shuffled, [bm25], parameters).effectiveness
     values = chance.filter(pl.col("topic_set") == "full")["value"].to_list()
     assert max(values) < min(row["value"] for row in full) / 3
 
 
-def test_a_table_of_an_evaluation(built: BuildReport, tmp_path: Path, capsys: Captured) -> None:
-    runs = tmp_path / "runs/bm25"
-    run("baseline", built.root, "--out", runs, "--quiet")
+def test_a_table_of_an_evaluation(
+    built: BuildReport, bm25: Path, tmp_path: Path, capsys: Captured
+) -> None:
     page = tmp_path / "e.html"
     measures = ("--measures", "P@10", "RR", "--resamples", "50", "--html", page)
-    assert run("evaluate", built.root, runs, *measures) == 0
+    assert run("evaluate", built.root, bm25, *measures) == 0
     text = capsys.readouterr().out
     assert "re_delta_drop" in text
     assert "measures:P@10+RR|depth:1000" in text
     assert "<svg" in page.read_text()
-    assert run("evaluate", built.root, runs, "--measures", "nDGC") == 2
+    assert run("evaluate", built.root, bm25, "--measures", "nDGC") == 2
     assert "did you mean 'nDCG'" in capsys.readouterr().err
 
 
@@ -267,11 +273,10 @@ def test_some_options_take_several_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".json"])
 def test_scores_per_query(
-    built: BuildReport, tmp_path: Path, capsys: Captured, suffix: str
+    built: BuildReport, bm25: Path, tmp_path: Path, capsys: Captured, suffix: str
 ) -> None:
-    runs, out = tmp_path / "runs", tmp_path / f"scores{suffix}"
-    assert run("baseline", built.root, "--out", runs / "bm25", "--quiet") == 0
-    command = ("evaluate", built.root, runs, "--measures=AP,P@10", "--resamples", "0")
+    out = tmp_path / f"scores{suffix}"
+    command = ("evaluate", built.root, bm25, "--measures=AP,P@10", "--resamples", "0")
     assert run(*command, "--per-query", out) == 0
     readers = {
         ".csv": pl.read_csv,
@@ -282,7 +287,7 @@ def test_scores_per_query(
     opened = builder.open_collection(built.root)
     qrels = {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
     parameters = EvaluationParameters(measures=("AP", "P@10"), resamples=0)
-    expected = evaluate_paths(qrels, [runs], parameters).query_scores
+    expected = evaluate_paths(qrels, [bm25], parameters).query_scores
     found = readers[suffix](out).select(expected.columns).cast(expected.schema)
     assert found.equals(expected)
     capsys.readouterr()
@@ -373,12 +378,10 @@ def test_drift_of_one_pair(built: BuildReport, capsys: Captured) -> None:
 
 
 def test_a_change_of_score_is_attributed(
-    built: BuildReport, tmp_path: Path, capsys: Captured
+    built: BuildReport, bm25: Path, tmp_path: Path, capsys: Captured
 ) -> None:
-    runs = tmp_path / "runs/bm25"
-    assert run("baseline", built.root, "--out", runs, "--quiet") == 0
     options = ("--measures", "nDCG@10", "P@10", "--format", "json")
-    assert run("attribute", built.root, runs, *options) == 0
+    assert run("attribute", built.root, bm25, *options) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(row["measure"], row["from"]) for row in found] == [
         ("P@10", "2022-06"),
@@ -386,7 +389,7 @@ def test_a_change_of_score_is_attributed(
         ("nDCG@10", "2022-06"),
         ("nDCG@10", "2022-07"),
     ]
-    assert run("evaluate", built.root, runs, "--measures", "nDCG@10", "--format", "json") == 0
+    assert run("evaluate", built.root, bm25, "--measures", "nDCG@10", "--format", "json") == 0
     means = {
         row["snapshot"]: row["value"]
         for row in json.loads(capsys.readouterr().out)["effectiveness"]
@@ -403,7 +406,7 @@ def test_a_change_of_score_is_attributed(
     earlier = tmp_path / "earlier/bm25"
     assert run("baseline", built.root, "--out", earlier, "--earlier-statistics", "--quiet") == 0
     assert sorted(path.name for path in earlier.iterdir()) == ["2022-07.txt.gz", "2022-08.txt.gz"]
-    assert run("attribute", built.root, runs, *options, "--earlier-statistics", earlier) == 0
+    assert run("attribute", built.root, bm25, *options, "--earlier-statistics", earlier) == 0
     split = json.loads(capsys.readouterr().out)
     assert any(abs(row["statistics_part"]) > 1e-4 for row in split)
     for row, whole in zip(split, found, strict=True):
@@ -418,14 +421,14 @@ def test_a_change_of_score_is_attributed(
     ) in " ".join(capsys.readouterr().err.split())
     other = tmp_path / "earlier/other"
     earlier.rename(other)
-    assert run("attribute", built.root, runs, "--earlier-statistics", other) == 2
+    assert run("attribute", built.root, bm25, "--earlier-statistics", other) == 2
     assert (
         "expected a run of bm25 for 2022-07, ranked with the statistics of the preceding snapshot, "
         "found other for 2022-07, other for 2022-08; its path must name the system and the snapshot"
     ) in " ".join(capsys.readouterr().err.split())
     only = tmp_path / "only/2022-06.txt.gz"
     only.parent.mkdir()
-    only.write_bytes((runs / "2022-06.txt.gz").read_bytes())
+    only.write_bytes((bm25 / "2022-06.txt.gz").read_bytes())
     assert run("attribute", built.root, only.parent) == 2
     assert "for two consecutive snapshots" in capsys.readouterr().err
 

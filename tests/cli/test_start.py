@@ -33,6 +33,16 @@ def test_help_loads_nothing_heavy() -> None:
     assert "Usage: longeval" in done.stdout
 
 
+def test_scipy_is_loaded_where_it_is_first_used() -> None:
+    """Its import takes as long as that of everything else together."""
+    code = (
+        "import sys, builder.pipeline\n"
+        "print([n for n in ('scipy.special', 'scipy.sparse', 'scipy.stats') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_every_verb_has_help_with_an_example(capsys: Captured) -> None:
     assert run("--help") == 0
     shown = capsys.readouterr().out

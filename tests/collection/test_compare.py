@@ -28,6 +28,7 @@ from builder.commands.build import changed_tools
 from builder.errors import FormatError, UsageError
 from tests.cli.test_cli import run
 from tests.collection.mutations import edit, edit_manifest, seal, where
+from tests.faults.kills import published
 
 COLUMNS = (
     "query_id",
@@ -187,7 +188,7 @@ def test_a_minimum_of_users_is_the_cause_and_not_the_log(
     assert "[select]" not in definition
     other = world / "min_users.toml"
     other.write_text(definition + "\n[select]\nmin_users = 8\n")
-    report = builder.build(other, out=tmp_path / "other")
+    report = builder.build(other, out=shutil.copytree(built.root, tmp_path / "other"))
     assert report.version is not None
     found = compare(built.version, report.version)
     causes = {cause for judged in found.judgements for cause in judged.causes}
@@ -204,7 +205,7 @@ def test_a_parameter_that_drops_judgements_attaches_none_to_another_text(
     assert "[qrels]" not in definition
     other = world / "min_examinations.toml"
     other.write_text(definition + "\n[qrels]\nmin_examinations = 15\n")
-    report = builder.build(other, out=tmp_path / "other")
+    report = builder.build(other, out=shutil.copytree(built.root, tmp_path / "other"))
     assert report.version is not None
     found = compare(built.version, report.version)
     assert {judged.other_text_cause for judged in found.judgements} == {"parameters"}
@@ -276,18 +277,20 @@ def test_drift_statistics_that_differ_are_named(built: BuildReport, tmp_path: Pa
         compare(built.version, copy)
 
 
-def test_a_log_is_the_cause_of_other_cuts_in_all_snapshots(world: Path, tmp_path: Path) -> None:
+def test_a_log_is_the_cause_of_other_cuts_in_all_snapshots(
+    world: Path, built: BuildReport, tmp_path: Path
+) -> None:
     """Only the log of June differs, to which the cuts of all snapshots are fitted."""
     copy = tmp_path / "world"
     shutil.copytree(world, copy)
     definition = copy / "workflow.toml"
     fitted = '\n[qrels]\npolicy = "target_shares"\n[variants]\nsets = "off"\n'
     definition.write_text(definition.read_text() + fitted)
-    before = builder.build(definition, out=tmp_path / "before")
+    before = builder.build(definition, out=shutil.copytree(built.root, tmp_path / "before"))
     (log,) = copy.glob("logs/2022-06*")
     lines = gzip.decompress(log.read_bytes()).splitlines(keepends=True)
     log.write_bytes(gzip.compress(b"".join(lines[::2])))
-    after = builder.build(definition, out=tmp_path / "after")
+    after = builder.build(definition, out=shutil.copytree(before.root, tmp_path / "after"))
     assert before.version is not None
     assert after.version is not None
     found = compare(before.version, after.version)
@@ -395,14 +398,14 @@ def test_a_version_knows_what_built_it(built: BuildReport, tmp_path: Path) -> No
     assert stage.startswith("stage drift: 0 -> ")
 
 
-def test_a_version_is_verified(world: Path, built: BuildReport, tmp_path: Path) -> None:
-    assert built.version is not None
-    assert builder.verify(world / "workflow.toml", built.version) == ()
+def test_a_version_is_verified(undisturbed: tuple[Path, str], tmp_path: Path) -> None:
+    definition, _ = undisturbed
+    assert builder.verify(definition, published(definition)) == ()
     copy = tmp_path / "0.1.0"
-    shutil.copytree(built.version, copy)
+    shutil.copytree(published(definition), copy)
     edit(copy, "topics", lambda rows: rows.head(2))
     seal(copy)
-    assert builder.verify(world / "workflow.toml", copy) == (
+    assert builder.verify(definition, copy) == (
         "manifest.json",
         "topics.parquet",
     )

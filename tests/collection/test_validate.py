@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+<<<<<<< HEAD
 import builder
 from builder import SimulationParameters
 from builder.collection.checks import CHECKS, Finding, descriptions
@@ -19,10 +20,15 @@ from builder.collection.findings import FINDINGS_SCHEMA, format_github, format_j
 from builder.collection.validate import validate, validate_all_versions
 from builder.errors import FormatError, UsageError
 from tests.collection.mutations import MUTATIONS, edit, edit_manifest, every, seal
+=======
+from builder.collection.checks import CHECKS, Finding
+from builder.collection.findings import FINDINGS_SCHEMA, format_github, format_json, format_text
+from builder.collection.validate import validate, validate_all_versions
+from builder.errors import UsageError
+from tests.collection.mutations import MUTATIONS, edit, edit_manifest, every
+from tests.faults.kills import published
+>>>>>>> h-suite
 
-WORLD = SimulationParameters(
-    name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
-)
 UNCHECKED = "; the rows of the table are not checked"
 POINTER = f"the file is a Git LFS pointer{UNCHECKED}."
 NO_PARQUET = (
@@ -32,13 +38,9 @@ NO_PARQUET = (
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def good(undisturbed: tuple[Path, str]) -> Path:
     """A small good version."""
-    world = tmp_path_factory.mktemp("world")
-    builder.simulate(world, WORLD)
-    report = builder.build(world / "workflow.toml", tmp_path_factory.mktemp("collection"))
-    assert report.version is not None
-    return report.version
+    return published(undisturbed[0])
 
 
 def test_a_good_collection_has_no_findings(good: Path) -> None:

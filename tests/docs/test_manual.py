@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -124,7 +125,7 @@ def test_findings_and_differences_are_those_that_are_described(
     assert described == [*FINDINGS_SCHEMA["required"], *finding]
     other = world / "json.toml"
     other.write_text((world / "workflow.toml").read_text() + "\n[qrels]\nmin_examinations = 15\n")
-    report = builder.build(other, out=tmp_path / "other")
+    report = builder.build(other, out=shutil.copytree(built.root, tmp_path / "other"))
     assert built.version is not None
     assert report.version is not None
     found = compare_versions(built.version, report.version).to_dict()

@@ -21,6 +21,7 @@ from builder.reporting import numbers
 from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 from tests.drift.worlds import Rules, World, frame, observe, page, qrel, query, store
+from tests.thorough import ALL
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(2)>'
@@ -246,7 +247,7 @@ def test_queries_that_were_never_shown_do_not_move(tmp_path: Path) -> None:
     assert not any(found["pairs"][0]["queries"]["movers"].values())
 
 
-@pytest.fixture(scope="module", params=[2, 9, 36])
+@pytest.fixture(scope="module", params=[2, 9, 36 if ALL else 13])
 def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Few queries over many months."""
     world = World(seed=1, topics=2, queries_per_topic=5, pages_per_query=3)

@@ -1,4 +1,4 @@
-"""Twenty worlds: a planted change of construction is named, one of the world is not."""
+"""A planted change of construction is named, one of the world is not, whatever the seed."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,8 +10,9 @@ from builder.drift.checks import attachment, grading, lists, scoring, selection,
 from builder.drift.checks.outcome import Outcome
 from schemas import Qrels, Queries
 from tests.drift.worlds import Rules, World, asked, compare, frame, query
+from tests.thorough import ALL
 
-SEEDS = range(20)
+SEEDS = range(20 if ALL else 5)
 CHECKS = (
     *lists.PAIR_CHECKS,
     *selection.CHECKS,

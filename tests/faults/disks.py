@@ -39,6 +39,11 @@ def resize(folder: Path, size: int) -> None:
 def most_used(definition: Path, folder: Path) -> int:
     """Bytes that a build needs: what its folder has in the end."""
     builder.build(definition, folder)
+    return total_size(folder)
+
+
+def total_size(folder: Path) -> int:
+    """Bytes of all files below a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 

@@ -154,3 +154,8 @@ def make_world(folder: Path) -> tuple[Path, str]:
     report = builder.build(definition, folder / "undisturbed")
     assert report.version is not None
     return definition, (report.version / "SHA256SUMS").read_text()
+
+
+def published(definition: Path) -> Path:
+    """The version of the undisturbed build that `make_world` put beside a world."""
+    return builder.open_collection(definition.parents[1] / "undisturbed").path

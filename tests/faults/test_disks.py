@@ -11,14 +11,8 @@ import builder
 from builder.errors import DataError, DiskError
 from builder.io import disk
 from builder.io.disk import reraise_as_user_errors
-from tests.faults.disks import fill, most_used, mounted, offsets
-from tests.faults.kills import make_world
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A definition, and the sums of its version."""
-    return make_world(tmp_path_factory.mktemp("faults"))
+from tests.faults.disks import fill, mounted, offsets, total_size
+from tests.faults.kills import published
 
 
 @pytest.fixture
@@ -30,9 +24,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-def test_a_disk_that_fills(undisturbed: tuple[Path, str], small_disk: Path, tmp_path: Path) -> None:
+def test_a_disk_that_fills(undisturbed: tuple[Path, str], small_disk: Path) -> None:
     definition, wanted = undisturbed
-    needed = most_used(definition, tmp_path / "whole")
+    needed = total_size(published(definition).parent)
     for size in offsets(needed, 1, seed=4):
         assert fill(definition, small_disk, size, wanted) is None
 

@@ -9,20 +9,23 @@ from builder.errors import FormatError, LongEvalError
 from tests.fuzz import definitions, differential, others
 from tests.fuzz.mutations import mutate
 from tests.fuzz.readers import read, seeds, try_all
+from tests.thorough import ALL
 
 
 def test_damaged_inputs_lose_nothing(tmp_path: Path) -> None:
-    ends = try_all(seeds(tmp_path), 80)
-    assert sum(ends.values()) == 80
-    assert ends["accepted or rejected by record"] > 30
+    count = 80 if ALL else 40
+    ends = try_all(seeds(tmp_path), count)
+    assert sum(ends.values()) == count
+    assert ends["accepted or rejected by record"] > 0.4 * count
 
 
 def test_random_logs_are_what_the_specification_says() -> None:
     ends = Counter[str]()
-    for number in range(20):
+    files = 20 if ALL else 8
+    for number in range(files):
         ends.update(differential.try_file(number, 120))
-    assert sum(ends.values()) == 20 * 120
-    assert min(ends.values()) > 500
+    assert sum(ends.values()) == files * 120
+    assert min(ends.values()) > files * 25
 
 
 @pytest.mark.parametrize("number", range(3))

@@ -98,8 +98,11 @@ def test_the_guard_of_a_released_version_answers_first(
         builder.build(released, tmp_path / "collection")
 
 
-def test_a_draft_says_that_its_topics_change(world: Path, tmp_path: Path) -> None:
+def test_a_draft_says_that_its_topics_change(
+    world: Path, built: BuildReport, tmp_path: Path
+) -> None:
     shutil.copytree(world, tmp_path / "world")
+    shutil.copytree(built.root / ".work", tmp_path / "c/.work")
     definition = tmp_path / "world/workflow.toml"
     assert builder.build(definition, tmp_path / "c").topic_changes == ()
     topics = next((tmp_path / "world").glob("topics*"))
@@ -111,8 +114,11 @@ def test_a_draft_says_that_its_topics_change(world: Path, tmp_path: Path) -> Non
     assert builder.build(definition, tmp_path / "c").topic_changes == ()
 
 
-def test_a_snapshot_without_judgements_is_not_published(world: Path, tmp_path: Path) -> None:
+def test_a_snapshot_without_judgements_is_not_published(
+    world: Path, built: BuildReport, tmp_path: Path
+) -> None:
     shutil.copytree(world, tmp_path / "world")
+    shutil.copytree(built.root / ".work", tmp_path / "c/.work")
     definition = tmp_path / "world/workflow.toml"
     text = definition.read_text()
     header = "[qrels]\n"

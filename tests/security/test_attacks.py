@@ -4,6 +4,7 @@ import ast
 import gzip
 import json
 import re
+import shutil
 import sqlite3
 import stat
 import struct
@@ -300,8 +301,6 @@ def test_terminals_get_no_commands(tmp_path: Path, capsys: Captured) -> None:
 def test_annotations_cannot_be_forged(
     built: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import shutil
-
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "copy"))
     assert built.version is not None
     shutil.copytree(built.version, tmp_path / "copy")
@@ -321,7 +320,7 @@ def test_change_logs_escape() -> None:
 
 
 @pytest.fixture(scope="module")
-def hostile(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile(world: Path, built: BuildReport, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A version whose definition and topics try to be markup."""
     folder = tmp_path_factory.mktemp("hostile")
     path = definition(folder, world, 'licence = "', 'licence = "x\\n---\\n# Forged \\"},{\\"x\\":')
@@ -330,7 +329,7 @@ def hostile(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     cells = text[1].split("\t")
     cells[text[0].split("\t").index("label")] += SCRIPT
     (folder / "mine.tsv").write_text("\n".join([text[0], "\t".join(cells), *text[2:]]) + "\n")
-    report = builder.build(path, folder / "out")
+    report = builder.build(path, shutil.copytree(built.root, folder / "out"))
     assert report.version is not None
     return report.version
 

@@ -126,9 +126,12 @@ def define(world: Path, model: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def translated(world: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
+def translated(
+    world: Path, built: BuildReport, model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> BuildReport:
     """The collection of the world, translated."""
     folder = tmp_path_factory.mktemp("translated")
+    shutil.copytree(built.root / ".work", folder / "one/.work")
     return builder.build(define(world, model, folder), folder / "one", threads=1)
 
 
@@ -239,9 +242,10 @@ builder.build(sys.argv[1], sys.argv[2], threads=1)
 
 
 def test_a_killed_translation_resumes_to_the_same_bytes(
-    world: Path, model: Path, translated: BuildReport, tmp_path: Path
+    world: Path, built: BuildReport, model: Path, translated: BuildReport, tmp_path: Path
 ) -> None:
     definition = define(world, model, tmp_path)
+    shutil.copytree(built.root / ".work", tmp_path / "out/.work")
     command = [sys.executable, "-c", KILLED, str(definition), str(tmp_path / "out")]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     (memory,) = (tmp_path / "out").glob(".work/kept/translate/memory.sqlite")

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import duckdb
 import numpy as np
-from scipy.stats import poisson
+import scipy
 
 from builder.drift.checks.outcome import Check, Outcome, undecided_outcome
 
@@ -112,7 +112,8 @@ class PoissonCountModel:
         """Return how many rows are expected to be below a raised minimum in the other snapshot."""
         values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
         means = values * (self.growth[1] / self.growth[0])
-        inside = poisson.cdf(raised_minimum - 1, means) - poisson.cdf(self.minimum - 1, means)
+        cdf = scipy.stats.poisson.cdf
+        inside = cdf(raised_minimum - 1, means) - cdf(self.minimum - 1, means)
         comparable = means >= 2 * raised_minimum
         stayed = 1.0
         if rows[comparable].sum():
@@ -134,7 +135,7 @@ class PoissonCountModel:
         values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
         below = values < raised_minimum
         means = values[below] * (self.growth[1] / self.growth[0])
-        dropped = poisson.cdf(raised_minimum - 1, means)
+        dropped = scipy.stats.poisson.cdf(raised_minimum - 1, means)
         expected = (rows[below] * dropped).sum()
         deviation = np.sqrt((rows[below] * dropped * (1 - dropped)).sum())
         tolerance = max(deviation, MAX_SHARE_NOT_DROPPED * expected)

@@ -87,11 +87,12 @@ EXPECTED: dict[str, tuple[Pages, dict[str, int]]] = {
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which the commands of the page ran."""
+    """The folder with the files that the page writes; `tests/docs` also runs `longeval` there."""
     folder = tmp_path_factory.mktemp("public")
+    script = ["longeval() { :; }", *BLOCK.findall(PAGE.read_text("utf-8"))]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(BLOCK.findall(PAGE.read_text("utf-8")))],
+        ["bash", "-euo", "pipefail", "-c", "\n".join(script)],
         cwd=folder,
         env={**os.environ, "PATH": path},
         capture_output=True,

@@ -25,8 +25,10 @@ from builder.ingest.lists import build_list_array
 from builder.io.sources import Source
 from builder.judging.assessments import read_assessments
 from builder.text.keys import key64
+from tests.cli.test_cli import run
 from tests.ingest.logs.log_files import ingest, seen
 
+Captured = pytest.CaptureFixture[str]
 HEADER = "time,user,query,url,rank,clicked"
 URL = "https://a.example/{}"
 
@@ -231,26 +233,20 @@ def _definition(folder: Path, log: bytes, section: str = "") -> Path:
     return folder / "workflow.toml"
 
 
-def _build(definition: Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "builder", "build", str(definition), "--until", "log"]
-    return subprocess.run(
-        [*command, "--out", str(definition.parent / "out")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+def _build(definition: Path) -> int:
+    """The exit code of a build up to the log."""
+    return run("build", definition, "--until", "log", "--out", definition.parent / "out")
 
 
-def test_log_without_clicks_fails_with_advice(tmp_path: Path) -> None:
+def test_log_without_clicks_fails_with_advice(tmp_path: Path, capsys: Captured) -> None:
     line = {**LINE, "time": 1_654_300_000}
     line["clicked"] = line.pop("clicks")
     data = json.dumps(line).encode()
-    done = _build(_definition(tmp_path, data))
-    assert done.returncode != 0
-    assert "expected clicks, found none in 1 impression of log; check" in done.stderr
+    assert _build(_definition(tmp_path, data)) != 0
+    message = "expected clicks, found none in 1 impression of log; check"
+    assert message in capsys.readouterr().err
     assert not list((tmp_path / "out").rglob("impressions"))
-    assert _build(_definition(tmp_path, data, '[log]\nclickless = "allow"')).returncode == 0
+    assert _build(_definition(tmp_path, data, '[log]\nclickless = "allow"')) == 0
 
 
 # 4: the key of the pseudonyms
@@ -325,7 +321,8 @@ def test_addresses_without_a_scheme_get_that_of_the_definition(tmp_path: Path) -
 
 def test_a_refused_address_is_one_message(tmp_path: Path) -> None:
     definition = _definition(tmp_path, b"", '[log]\naddress = "https://{id}"')
-    done = _build(definition)
+    command = [sys.executable, "-m", "builder", "build", str(definition), "--until", "log"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
     assert "expected an http or https URL with {id} in its path or query" in done.stderr
     assert "nanobind" not in done.stderr
@@ -376,28 +373,29 @@ def test_an_encoding_that_cannot_be_detected_is_reported(tmp_path: Path) -> None
     ]
 
 
-def test_build_prints_detected_encoding(tmp_path: Path) -> None:
+def test_build_prints_detected_encoding(tmp_path: Path, capsys: Captured) -> None:
     rows = [f"{1_654_300_000 + n},u,forêt brûlée,a.example/1,1" for n in range(3)]
     data = "\n".join(["time,user,query,results,clicks", *rows]).encode("latin-1")
     definition = _definition(tmp_path, data)
-    done = _build(definition)
-    assert done.returncode == 0, done.stderr
-    notes = [line.strip() for line in done.stdout.splitlines() if "note:" in line]
+    assert _build(definition) == 0
+    shown = capsys.readouterr().out
+    notes = [line.strip() for line in shown.splitlines() if "note:" in line]
     assert notes == [
         "note: log: detected encoding windows-1252; set log.encoding to confirm",
         "note: 3 results without a URL scheme were read as https:// (log.scheme)",
     ]
-    assert "note:" not in _build(definition).stdout
+    assert _build(definition) == 0
+    assert "note:" not in capsys.readouterr().out
 
 
-def test_clicks_command_prints_detected_encoding(tmp_path: Path) -> None:
+def test_clicks_command_prints_detected_encoding(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "log.csv").write_bytes(ACCENTED.encode("latin-1"))
-    command = [sys.executable, "-m", "builder", "clicks", "log.csv", "--out", "pairs.tsv"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    assert "note: log.csv: detected encoding windows-1252; set log.encoding" in done.stdout
+    monkeypatch.chdir(tmp_path)
+    assert run("clicks", "log.csv", "--out", "pairs.tsv") == 0
+    shown = capsys.readouterr().out
+    assert "note: log.csv: detected encoding windows-1252; set log.encoding" in shown
     assert "pâte à crêpes" in (tmp_path / "pairs.tsv").read_text("utf-8")
 
 
