@@ -50,6 +50,10 @@ def build_collection(
     if not quiet:
         print_rows(report.splits.to_dicts())
         typer.echo(format_row_counts(report.ledger))
+        if report.unused_labels:
+            counts = ", ".join(f"{reason} {n:,}" for reason, n in report.unused_labels.items())
+            unused = pluralize(sum(report.unused_labels.values()), "post")
+            typer.echo(f"unused human labels of {unused} ({counts})")
         typer.echo(f"{'published' if report.rebuilt else 'nothing to do:'} {report.folder}")
 
 

@@ -130,6 +130,12 @@ def filtering(
     report = evaluate_filtering(truth, runs, replace(parameters, min_positives=min_positives))
     for warning in mismatch_warnings(report):
         typer.echo(f"warning: {escape_control_characters(warning)}", err=True)
+    if report.whole["targets_true"].sum() and not report.official.height:
+        typer.echo(
+            f"warning: no target has {min_positives} or more relevant documents, so the official "
+            "averages are undefined: see --min-positives",
+            err=True,
+        )
     print_data_frames(
         format,
         whole=report.whole,

@@ -38,7 +38,7 @@ def validate(
         Findings in the order of the checks; empty if the collection is valid.
 
     Raises:
-        UsageError: There is no published collection, or a check is unknown.
+        UsageError: There is no published collection, or a check or severity is unknown.
     """
     overrides = severities or {}
     checks = _select_checks(select, ignore, overrides)
@@ -144,6 +144,10 @@ def _select_checks(
             raise UsageError(
                 f"--severity: unknown check {check_id!r}; expected a full check id, such as "
                 f"{CHECKS[0].id}={severity}"
+            )
+        if severity not in SEVERITIES:
+            raise UsageError(
+                f"--severity: expected {' or '.join(SEVERITIES)} for {check_id}, found {severity!r}"
             )
     chosen = [check for check in checks if _is_selected(check, select, ignore)]
     if any(check.id == UNCHECKED_TABLES.id for check in chosen):

@@ -23,7 +23,12 @@ from builder.io.disk import reraise_as_user_errors
 from builder.pipeline import PIPELINE
 from builder.reporting.parts import html_table
 from builder.runtime.executors import create_executor
-from builder.runtime.limits import DEFAULT_MEMORY, count_usable_cores, parse_memory
+from builder.runtime.limits import (
+    DEFAULT_MEMORY,
+    check_thread_count,
+    count_usable_cores,
+    parse_memory,
+)
 from builder.runtime.plan import Step
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import SUMS, check_publishable, sha256
@@ -118,8 +123,8 @@ def build(
         on_step: Function that is called after each step.
 
     Raises:
-        UsageError: The definition is invalid, a stage or snapshot is unknown, or a released
-            version would change.
+        UsageError: The definition is invalid, a stage or snapshot is unknown, `threads` is below
+            1, or a released version would change.
         DataError: A stage failed, another build is writing to the output folder, or a snapshot has
             no documents, queries or judgements.
     """
@@ -128,7 +133,7 @@ def build(
     steps = PIPELINE.plan_steps(definition.workflow, snapshots, until)
     root = Path(out) if out is not None else default_output_folder(definition)
     store = Store(root)
-    cores = threads or count_usable_cores()
+    cores = count_usable_cores() if threads is None else check_thread_count(threads)
     workers = create_executor(executor)
     allowed = parse_memory(memory)
     runner = Runner(PIPELINE, definition, store, cores, allowed, progress or NoProgress(), workers)

@@ -2,9 +2,9 @@
 
 A sheet is a tab-separated file with a header. The columns `query_id`, `doc_id`, `assessor` and
 `grade` are read; all other columns are ignored. A byte order mark, quotes and CRLF line endings, as
-written by spreadsheet programs, are accepted. A quoted cell may contain line breaks or tabs, but
-not both: a cell with both is taken for rows swallowed by a stray quote. An empty grade marks a pair
-that is not judged yet.
+written by spreadsheet programs, are accepted, and rows of empty cells are skipped. A quoted cell
+may contain line breaks or tabs, but not both: a cell with both is taken for rows swallowed by a
+stray quote. An empty grade marks a pair that is not judged yet.
 """
 
 import csv
@@ -172,7 +172,7 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
             for cells in reader:
                 if _has_swallowed_rows(cells, len(names)):
                     raise csv.Error("a cell contains the rows up to the next quote")
-                if cells:
+                if any(cell.strip() for cell in cells):
                     row = dict(zip(names, cells, strict=False))
                     _check_row(source, reader.line_num, row)
                     yield reader.line_num, {name: row[name].strip() for name in COLUMNS}
@@ -206,9 +206,11 @@ def _check_header(source: Source, column_names: Sequence[str]) -> None:
             )
     missing = [name for name in COLUMNS if name not in column_names]
     if missing:
+        is_csv = len(column_names) == 1 and all(name in column_names[0] for name in COLUMNS)
+        fix = "save the sheet as tab-separated text" if is_csv else f"add {', '.join(missing)}"
         raise FormatError(
             f"expected the tab-separated columns {', '.join(COLUMNS)}, found "
-            f"{', '.join(column_names)[:200] or 'an empty file'}; add {', '.join(missing)}",
+            f"{', '.join(column_names)[:200] or 'an empty file'}; {fix}",
             source.name,
             1,
         )

@@ -49,6 +49,13 @@ def parse_byte_size(size: str, option: str) -> int:
     return max(1, int(float(match[1]) * _UNITS[match[2] or ""]))
 
 
+def check_thread_count(threads: int) -> int:
+    """Return the number of threads; raise a UsageError if it is below 1."""
+    if threads < 1:
+        raise UsageError(f"--threads: expected at least 1, found {threads}")
+    return threads
+
+
 def count_usable_cores() -> int:
     """Return the number of CPU cores that affinity and cgroup quota allow this process to use."""
     known = hasattr(os, "sched_getaffinity")

@@ -61,7 +61,7 @@ class TitledPage(NamedTuple):
 
 
 def simulate_over_crawls(
-    out: Path | str, crawls: Sequence[Path], params: SimulationParameters
+    out: Path | str, crawls: Sequence[Path | str], params: SimulationParameters
 ) -> None:
     """Simulate query logs over existing crawls, and write the logs with their ground truth.
 
@@ -72,17 +72,20 @@ def simulate_over_crawls(
         params: Parameters of the simulation; those that describe pages are ignored.
 
     Raises:
-        UsageError: a file is missing, no page has a title or text, or no title word is suitable as
-            a topic.
+        UsageError: there is no crawl, a file is missing, no page has a title or text, or no title
+            word is suitable as a topic.
     """
+    if not crawls:
+        raise UsageError("--over: expected at least one crawl file, found none")
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    months = _detect_months(crawls)
-    snapshots = [_read_titled_pages(path) for path in crawls]
+    files = [Path(crawl) for crawl in crawls]
+    months = _detect_months(files)
+    snapshots = [_read_titled_pages(path) for path in files]
     topics = _select_topics(snapshots[0])
     if not topics:
         raise UsageError(
-            f"--over: {crawls[0]}: expected title words that occur in {MIN_TOPIC_PAGES} or more of "
+            f"--over: {files[0]}: expected title words that occur in {MIN_TOPIC_PAGES} or more of "
             f"the {len(snapshots[0]):,} pages, but in at most {MAX_TOPIC_SHARE:.0%} of them; found "
             "no such word to use as a topic"
         )
@@ -104,7 +107,7 @@ def simulate_over_crawls(
     truth.write_faults(out, faults)
     write_user_ground_truth(out, params, PERSONAL_QUERIES)
     write_topics(out, [(word, word, "") for word in topics])
-    paths = [path.resolve().as_posix() for path in crawls]
+    paths = [path.resolve().as_posix() for path in files]
     rows = [(m, log_path(params, m), path) for m, path in zip(months, paths, strict=True)]
     write_definition(
         out, params.name, rows, ignore_crawl_interval=True, translation=params.translation

@@ -1,15 +1,29 @@
 """Parameters of a simulated search engine and its users."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+
+from builder.definition.wording import rephrase_error
+from builder.errors import UsageError
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(ge=1)]
 
 
 class SimulationParameters(BaseModel):
-    """Parameters of a simulated search engine and its users."""
+    """Parameters of a simulated search engine and its users.
+
+    Raises:
+        UsageError: A parameter is unknown or has an invalid value.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -91,3 +105,15 @@ class SimulationParameters(BaseModel):
     impressions_per_user: Positive = Field(
         default=6, description="Approximate number of impressions per user"
     )
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _raise_usage_error(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(map(str, first["loc"]))
+            is_unknown = first["type"] == "extra_forbidden"
+            message = "unknown parameter" if is_unknown else rephrase_error(first)
+            raise UsageError(f"{name}: {message}") from None

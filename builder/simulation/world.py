@@ -9,7 +9,7 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.runtime.executors import create_executor
-from builder.runtime.limits import ResourceLimits
+from builder.runtime.limits import ResourceLimits, check_thread_count
 from builder.simulation import truth
 from builder.simulation.calendar import consecutive_months
 from builder.simulation.definition import write_definition, write_topics
@@ -56,8 +56,9 @@ def simulate(
 
     Raises:
         UsageError: no query has results in one of the snapshots, because there are too few
-            documents.
+            documents, or `threads` is below 1.
     """
+    check_thread_count(threads)
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     executor = create_executor("local" if threads == 1 else "processes")

@@ -15,9 +15,9 @@ USES = {
     "translate {place}/queries.tsv --out {place}/out.tsv --beam-size": "less than or equal to",
     "build {place}/none.toml --threads": "less than or equal to",
     "simulate {place}/world --threads": "less than or equal to",
-    "simulate {place}/world --seed": "less than",
-    "simulate {place}/world --snapshots": "less than or equal to",
-    "simulate {place}/world --documents": "less than or equal to",
+    "simulate {place}/world --seed": "seed: expected less than",
+    "simulate {place}/world --snapshots": "snapshots: expected at most",
+    "simulate {place}/world --documents": "documents: expected at most",
     "pool {root} {place}/2022-06.run --snapshot 2022-06 --out {place}/out --depth": "number from 1",
     "filtering {place}/truth.txt {place}/truth.txt --granularity": "seconds up to",
 }

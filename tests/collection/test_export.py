@@ -192,6 +192,9 @@ def test_wrong_uses(built: BuildReport, tmp_path: Path) -> None:
         export(built.root, "trec", tmp_path / "full")
     with pytest.raises(UsageError, match="no texts in en; available languages: fr"):
         export(built.root, "trec", tmp_path / "out", languages=("en",))
+    for size in (0, -5):
+        with pytest.raises(UsageError, match=f"size of at least 1 byte, found {size}"):
+            export(built.root, "trec", tmp_path / "out", max_file_bytes=size)
     assert not (tmp_path / "out").exists()
     with pytest.raises(DataError, match="first 63 bits of their ids are equal"):
         assign_document_numbers(pl.Series(["d" + "0" * 16, "d" + "0" * 15 + "1"]))

@@ -274,3 +274,14 @@ def test_the_broken_release_of_june(shared: Path, tmp_path: Path) -> None:
     assert "LB201" not in repaired
     assert "LB211" not in repaired
     assert repaired["LB113"] == 11_589
+
+
+def test_limits_of_an_import_have_defaults(tmp_path: Path) -> None:
+    """The Python manual has no limits, and temporary data leaves no trace."""
+    write(tmp_path / "r/collection/queries/2022-06_queries.txt", "1\teau\n")
+    write(tmp_path / "r/collection/qrels/2022-06_qrels_processed.txt", "1 0 11 2\n")
+    report = builder.import_release(
+        str(tmp_path / "r"), "longeval-web", str(tmp_path / "out"), name="own", version="0.2.0"
+    )
+    assert report.version == tmp_path / "out/0.2.0"
+    assert builder.open_collection(report.version).name == "own"

@@ -75,6 +75,8 @@ def test_checks_can_be_chosen_and_weighed(good: Path, tmp_path: Path) -> None:
     assert finding.severity == "warning"
     with pytest.raises(UsageError, match="no check matches 'LB9'"):
         validate(copy, select=("LB9",))
+    with pytest.raises(UsageError, match="expected error or warning for LB002, found 'fatal'"):
+        validate(copy, severities={"LB002": "fatal"})  # type: ignore[dict-item]
 
 
 def test_findings_are_what_their_schema_says(good: Path, tmp_path: Path) -> None:

@@ -287,6 +287,22 @@ def test_malformed_sheet_is_reported_with_line(tmp_path: Path, text: str, messag
         import_assessments([sheet], tmp_path / "out.parquet")
 
 
+def test_rows_of_empty_cells_are_skipped(tmp_path: Path) -> None:
+    """Spreadsheet programs write them below the last row."""
+    sheet = tmp_path / "sheet.tsv"
+    row = f"{query_id(1)}\t{doc_id(1)}\tann\t1"
+    sheet.write_text(f"query_id\tdoc_id\tassessor\tgrade\n{row}\n\t\t\t\n", "utf-8")
+    report = import_assessments([sheet], tmp_path / "out.parquet")
+    assert (report.judgements, report.unjudged) == (1, 0)
+
+
+def test_a_comma_separated_sheet_is_named_as_such(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("query_id,doc_id,assessor,grade\n", "utf-8")
+    with pytest.raises(FormatError, match="; save the sheet as tab-separated text"):
+        import_assessments([sheet], tmp_path / "out.parquet")
+
+
 def test_malformed_table_is_reported(tmp_path: Path) -> None:
     bad = tmp_path / "bad.parquet"
     bad.write_bytes(b"nothing")

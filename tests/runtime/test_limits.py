@@ -12,6 +12,7 @@ from builder.runtime import limits as runtime_limits
 from builder.runtime.limits import (
     DEFAULT_MEMORY,
     ResourceLimits,
+    check_thread_count,
     count_usable_cores,
     parse_memory,
     usable_memory_bytes,
@@ -37,6 +38,13 @@ def test_sizes(text: str, size: int) -> None:
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(UsageError, match="--memory"):
         parse_memory(text)
+
+
+def test_a_number_of_threads_is_positive() -> None:
+    assert check_thread_count(1) == 1
+    for number in (0, -1):
+        with pytest.raises(UsageError, match=f"--threads: expected at least 1, found {number}"):
+            check_thread_count(number)
 
 
 def test_limits_do_not_change_while_stages_run(tmp_path: Path) -> None:

@@ -397,12 +397,6 @@ def test_over_nothing(tmp_path: Path) -> None:
         simulate_over_crawls(tmp_path / "w", [tmp_path / "one.jsonl"], SimulationParameters())
 
 
-@pytest.mark.parametrize("wrong", [{"documents": 0}, {"bot_rate": 1.5}, {"pages": 3}])
-def test_parameters_are_checked(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="validation error"):
-        SimulationParameters.model_validate(wrong)
-
-
 def test_an_edited_definition_is_kept_when_a_simulation_is_repeated(tmp_path: Path) -> None:
     small = SimulationParameters(documents=40, queries=4, impressions=20, snapshots=1)
     simulate(tmp_path, small)
@@ -416,3 +410,30 @@ def test_an_edited_definition_is_kept_when_a_simulation_is_repeated(tmp_path: Pa
         assert (tmp_path / f"workflow.toml.{number}.bak").read_text() == f"# edited {number}"
     assert definition.read_text() == written
     assert len(list(tmp_path.glob("*.bak"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"snapshots": 0}, "snapshots: expected at least 1; found 0"),
+        ({"documents": "many"}, "documents: expected an integer; found 'many'"),
+        ({"bot_rate": 1.5}, "bot_rate: expected at most 1.0; found 1.5"),
+        ({"pages": 3}, "pages: unknown parameter"),
+    ],
+)
+def test_wrong_parameters_are_usage_errors(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        SimulationParameters(**values)
+    assert str(error.value) == message
+
+
+def test_threads_are_positive(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--threads: expected at least 1, found 0"):
+        simulate(tmp_path, SMALL, threads=0)
+
+
+def test_crawls_may_be_strings_but_not_missing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"none\.warc: file not found"):
+        simulate_over_crawls(tmp_path, [str(tmp_path / "none.warc")], SMALL)
+    with pytest.raises(UsageError, match="expected at least one crawl file, found none"):
+        simulate_over_crawls(tmp_path, [], SMALL)

@@ -92,13 +92,16 @@ def export(
         The output folder.
 
     Raises:
-        UsageError: The layout or a language is unknown, the output folder is not empty, or only
-            some of the languages are to be exported as `huggingface`.
+        UsageError: The layout or a language is unknown, the output folder is not empty, the size of
+            files is below 1, or only some of the languages are to be exported as `huggingface`.
         FormatError: A file of an exported table differs from the manifest.
         DataError: The layout does not support this collection, or a snapshot has queries or
             documents, but none in the exported languages.
     """
     opened, target = open_collection(collection), Path(out)
+    size = ExportParameters().max_file_bytes if max_file_bytes is None else max_file_bytes
+    if size < 1:
+        raise UsageError(f"--file-size: expected a size of at least 1 byte, found {size}")
     if layout not in LAYOUTS:
         raise UsageError(f"unknown layout {layout!r}; {suggest(layout, LAYOUTS)}")
     resolved = target.resolve()
@@ -117,7 +120,6 @@ def export(
     _check_table_files_unchanged(opened)
     meter = progress or NoProgress()
     meter.start(f"export {layout}", None, "documents")
-    size = max_file_bytes or ExportParameters().max_file_bytes
     try:
         with reraise_as_user_errors(f"the export as {layout}", partial), temporary_folder(partial):
             omitted = {} if layout == "huggingface" else count_omitted_rows(opened, chosen)

@@ -1,5 +1,6 @@
 """Imports a published release: reads and compares all snapshots, and publishes a version."""
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,7 @@ def import_release(
     version: str = "1.0.0",
     qrels_variant: str | None = None,
     allow_empty: bool = False,
-    limits: ResourceLimits,
+    limits: ResourceLimits | None = None,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Import a published release as a collection.
@@ -74,7 +75,7 @@ def import_release(
             layout prefers.
         allow_empty: Whether to publish even if a snapshot has no queries, or its query, qrels or
             document files have no valid row.
-        limits: Memory, threads and scratch space.
+        limits: Memory, threads and scratch space; default: 4 GiB, all cores and a temporary folder.
         progress: Progress display; default: none.
 
     Raises:
@@ -83,6 +84,19 @@ def import_release(
         DataError: Another process is writing to the collection, a snapshot has no queries, or its
             files have no valid row.
     """
+    if limits is None:
+        with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
+            return import_release(
+                release,
+                layout,
+                out,
+                name=name,
+                version=version,
+                qrels_variant=qrels_variant,
+                allow_empty=allow_empty,
+                limits=ResourceLimits(Path(scratch)),
+                progress=progress,
+            )
     plan = plan_import(release, layout, Path(out) / version, qrels_variant)
     root, final, snapshots = plan.root, plan.version, plan.snapshots
     release_info = Release(root, layout, detect_source_language(snapshots))

@@ -107,6 +107,9 @@ class ClassificationBuild:
         splits: One row per split (`SUMMARY_SCHEMA`).
         drift: Content of `drift.json`.
         agreement: Agreement between annotators; None if there are no human labels.
+        unused_labels: Number of posts whose human label is not in the collection, by reason:
+            `train` and `unlabelled` (splits without human labels), `rejected` or `unknown` (no such
+            post).
     """
 
     folder: Path
@@ -115,6 +118,7 @@ class ClassificationBuild:
     splits: pl.DataFrame
     drift: dict[str, Any]
     agreement: AgreementReport | None
+    unused_labels: dict[str, int]
 
 
 def build_classification(
@@ -277,4 +281,25 @@ def _load_build(folder: Path, inputs: InputFiles, *, rebuilt: bool) -> Classific
     ledger.rejected.update(rejected)
     annotations = inputs.read_human_labels()
     agreement = measure_agreement(annotations) if annotations.height else None
-    return ClassificationBuild(folder, rebuilt, ledger, splits, drift, agreement)
+    unused = _count_unused_labels(folder, annotations)
+    return ClassificationBuild(folder, rebuilt, ledger, splits, drift, agreement, unused)
+
+
+def _count_unused_labels(folder: Path, annotations: pl.DataFrame) -> dict[str, int]:
+    """Return the number of posts whose human label is not in the collection, by reason."""
+    if not annotations.height:
+        return {}
+    ids = annotations.lazy().select(pl.col("id").unique())
+    outcomes = [
+        parquet.scan(folder / "posts" / f"{split}.parquet").select("id", outcome=pl.lit(split))
+        for split in SPLITS
+    ]
+    rejects = parquet.scan(folder / REJECTS_FILE)
+    outcomes.append(rejects.select(id="key", outcome=pl.lit("rejected")))
+    known = pl.concat(outcomes).unique("id", keep="first", maintain_order=True)
+    counts = ids.join(known, on="id", how="left").group_by("outcome").len().collect()
+    counts_by_outcome = dict(
+        counts.with_columns(pl.col("outcome").fill_null("unknown")).iter_rows()
+    )
+    reasons = ("train", "unlabelled", "rejected", "unknown")
+    return {reason: counts_by_outcome[reason] for reason in reasons if reason in counts_by_outcome}

@@ -148,7 +148,10 @@ def _system_name(path: Path) -> str:
 def _read_labels(collection: Path, split: str) -> dict[str, str]:
     path = collection / "labels" / f"{split}.parquet"
     if not path.is_file():
-        raise UsageError(f"{path}: no such file; expected the labels of a test set")
+        raise UsageError(
+            f"{path}: no such file; expected the labels of a test set in a version folder of a "
+            "classification collection, such as posts/0.1.0"
+        )
     return dict(parquet.read(path, columns=["id", "label"]).iter_rows())
 
 

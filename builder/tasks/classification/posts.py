@@ -26,9 +26,11 @@ from builder.io.sources import Source
 
 RECORDS_PER_BLOCK = 100_000
 FIELDS = ("id", "time", "author", "text")
-MALFORMED = ("not_json_object", "no_id", "no_author", "no_text", "html_text", "bad_time")
+MALFORMED = ("not_json_object", "no_id", "bad_id", "no_author", "no_text", "html_text", "bad_time")
 """Reject reasons of malformed records."""
 _ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|#39|#x27);", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""Control characters, such as tabs, which files of labels and predictions cannot contain in ids."""
 _HTML = re.compile(r"\s*<p\b.*</p>\s*", re.IGNORECASE | re.DOTALL)
 POST_SCHEMA = {
     "line": pl.UInt64,
@@ -124,6 +126,8 @@ def _parse_post(record: Any) -> tuple[str, int, str, str] | str:
     )
     if not post_id:
         return "no_id"
+    if _CONTROL.search(post_id):
+        return "bad_id"
     if not author:
         return "no_author"
     if not text:

@@ -27,6 +27,11 @@ def mismatch_warnings(result: FilteringResult) -> Iterator[str]:
                 f"{row['system']}: the run returns no document: found {row['lines']} lines, of "
                 f"which {row['below_rating']} have a rating below {parameters.relevance}"
             )
+        elif row["pairs"] == row["unjudged"] == 0 < row["outside_period"]:
+            yield (
+                f"{row['system']}: all {row['outside_period']} returned documents are outside the "
+                "period; check its start and end"
+            )
         elif row["pairs"] == (row["unjudged"] if is_counted else 0):
             yield (
                 f"{row['system']}: none of the returned documents is judged for its target; check "

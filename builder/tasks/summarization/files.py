@@ -1,8 +1,7 @@
 """Reads nuggets, runs and events of the TREC Temporal Summarization track.
 
-Nuggets, pooled updates and matches are tab-separated, with or without a header; runs are
-whitespace-separated; events are tab-separated or XML topics of the track. All files may be
-compressed.
+Nuggets, pooled updates and matches are tab-separated; runs are whitespace-separated; events are
+tab-separated or XML topics of the track. All files may have a header, and may be compressed.
 
     nuggets   event  nugget  unix_time  importance  characters  text
     updates   event  update  document  sentence  characters  duplicate_of  text
@@ -126,6 +125,10 @@ class FileRow:
         """
         return float(self._require_field(_NUMBER, index, f"a number as {name}"))
 
+    def is_header(self, numeric_fields: Sequence[int]) -> bool:
+        """Return whether this is the first line, and all of its numeric fields contain a letter."""
+        return self.line == 1 and all(_LETTER.search(self.fields[i]) for i in numeric_fields)
+
     def join_fields(self, start: int) -> str:
         """Return all fields from index `start`, joined by spaces."""
         return " ".join(self.fields[start:])
@@ -165,7 +168,7 @@ def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Ite
         row = FileRow(path, line, text.split("\t"))
         if len(row.fields) < min_fields:
             raise row.create_format_error(f"at least {min_fields} tab-separated fields", text[:120])
-        if line == 1 and all(_LETTER.search(row.fields[index]) for index in numeric_fields):
+        if row.is_header(numeric_fields):
             continue
         yield row
 
@@ -209,6 +212,8 @@ def read_run(path: Path) -> dict[str, dict[str, list[PushedUpdate]]]:
         row = FileRow(path, line, text.split())
         if len(row.fields) != 7:
             raise row.create_format_error("7 whitespace-separated fields", text[:120])
+        if row.is_header((4, 5, 6)):
+            continue
         event, team, run, document, sentence, _, confidence = row.fields
         if not _CONFIDENCE.fullmatch(confidence):
             raise row.create_format_error("a number as confidence (field 7)", confidence)
@@ -244,7 +249,7 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
         FormatError: a line is malformed, an event occurs twice, or an event does not end
             after its start.
     """
-    is_xml = path.name.lower().endswith(".xml")
+    is_xml = ".xml" in [suffix.lower() for suffix in path.suffixes]
     intervals: dict[str, tuple[int, int]] = {}
     for row in _read_xml_topics(path) if is_xml else read_rows(path, 3, (1, 2)):
         name = normalize_event_id(row.fields[0])

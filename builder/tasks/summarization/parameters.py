@@ -1,5 +1,6 @@
 """Parameters of the evaluation of temporal summaries."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -39,3 +40,14 @@ class SummarizationParameters:
         require_one_of("zero_importance", self.zero_importance, ("kept", "dropped"))
         require_one_of("unpooled", self.unpooled, ("unmatched", "ignored"))
         require(self.latency_step > 0, "a latency step above 0 s", self.latency_step)
+        importance = self.max_importance
+        require(
+            importance is None or math.isfinite(importance),
+            "a finite max_importance",
+            importance,
+        )
+        require(
+            len(set(self.taus)) == len(self.taus) and all(tau > 0 for tau in self.taus),
+            "distinct taus above 0 s",
+            self.taus,
+        )

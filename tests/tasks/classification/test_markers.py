@@ -71,6 +71,8 @@ def test_markers_are_found(text, expected):
         "xDirect",
         "exD",
         "AD: sale",
+        "Group D: France",
+        "R&D: we hire",
         "NOT_TO",
         "a-_-b",
         "---",

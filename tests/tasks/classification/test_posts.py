@@ -52,6 +52,8 @@ def test_json_lines(tmp_path, name):
         ("[1]", "not_json_object"),
         (json.dumps(GOOD | {"id": ""}), "no_id"),
         (json.dumps(GOOD | {"id": True}), "no_id"),
+        (json.dumps(GOOD | {"id": "a\tb"}), "bad_id"),
+        (json.dumps(GOOD | {"id": "a\nb"}), "bad_id"),
         (json.dumps(GOOD | {"author": None}), "no_author"),
         (json.dumps(GOOD | {"text": ["x"]}), "no_text"),
         (json.dumps(GOOD | {"text": "<p>so happy :)</p>"}), "html_text"),

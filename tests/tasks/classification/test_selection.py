@@ -177,6 +177,7 @@ def test_human_labels_replace_distant_ones(collection, posts, tmp_path):
         ids[2]: ("neutral", "neutral"),
         ids[3]: ("positive", "negative"),
         train: ("neutral",),
+        "of-no-post": ("positive",),
     }
     lines = [
         f"{name}\tperson{number}\t{label}"
@@ -192,6 +193,7 @@ def test_human_labels_replace_distant_ones(collection, posts, tmp_path):
     assert reasons(build)[ids[2]] == "human_neutral"
     assert reasons(build)[ids[3]] == "annotators_disagree"
     assert train in set(read(build, "labels", "train")["id"])
+    assert build.unused_labels == {"train": 1, "rejected": 2, "unknown": 1}
     assert build.agreement.annotators == ("person0", "person1", "person2")
     assert build.splits.filter(pl.col("split") == "long")["human"].item() == 2
     assert validate_classification(build.folder) == []

@@ -44,8 +44,26 @@ def test_a_truth_without_relevant_documents(tmp_path, truth, capsys):
         "undefined; a document is relevant if all of its assessors rate it 2 or higher: see "
         "--relevance and --assessors\n"
     )
-    assert run("filtering", useful, found, "--relevance", "1") == 0
+    assert run("filtering", useful, found, "--relevance", "1", "--min-positives", "1") == 0
     assert capsys.readouterr().err == ""
+
+
+def test_undefined_official_averages_are_explained(tmp_path, truth, capsys):
+    """By default, targets with fewer than 4 relevant documents are left out of them."""
+    found = write(tmp_path / "found.txt", [line(START, "a", "x")])
+    assert run("filtering", truth, found) == 0
+    assert capsys.readouterr().err == (
+        "warning: no target has 4 or more relevant documents, so the official averages are "
+        "undefined: see --min-positives\n"
+    )
+
+
+def test_a_run_outside_the_period_is_not_said_to_be_unjudged(tmp_path, truth):
+    found = write(tmp_path / "late.txt", [line(START, "a", "x")])
+    result = evaluate_filtering(truth, [found], FilteringParameters(start=0, end=10))
+    assert "late: all 1 returned documents are outside the period; check its start and end" in list(
+        mismatch_warnings(result)
+    )
 
 
 def test_confidences_that_are_probabilities(tmp_path, truth):

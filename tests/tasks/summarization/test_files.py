@@ -252,6 +252,25 @@ def test_malformed_topics_are_named(files):
         files.score()
 
 
+def test_runs_may_have_a_header(files):
+    expected = files.score().events
+    header = "query_id team_id run_id document_id sentence_id timestamp confidence"
+    files.lines["run.gz"].insert(0, header)
+    assert files.score().events.equals(expected)
+
+
+def test_a_first_update_with_a_wrong_time_is_no_header(files):
+    files.lines["run.gz"].insert(0, "1 team run d 1 soon inf")
+    with pytest.raises(FormatError, match=r"run\.gz, line 1: expected an integer as unix time"):
+        files.score()
+
+
+def test_compressed_topics_are_read(files):
+    files.events = files.folder / "topics.xml.gz"
+    files.events.write_bytes(gzip.compress(TOPICS.encode()))
+    assert files.score().events["comprehensiveness_integral_mean"][1] == exactly(0.4252674955594692)
+
+
 def test_a_system_comes_in_one_file(files):
     files.score()
     paths = [files.folder / name for name in ("nuggets.tsv", "updates.tsv", "matches.tsv")]
@@ -269,6 +288,9 @@ def test_a_system_comes_in_one_file(files):
         {"zero_importance": "half"},
         {"unpooled": "maybe"},
         {"latency_step": 0},
+        {"max_importance": float("nan")},
+        {"taus": (60, 60)},
+        {"taus": (0,)},
     ],
 )
 def test_parameters_are_checked(wrong):
