@@ -12,22 +12,13 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-<<<<<<< HEAD
 import builder
-from builder import SimulationParameters
 from builder.collection.checks import CHECKS, Finding, descriptions
 from builder.collection.findings import FINDINGS_SCHEMA, format_github, format_json, format_text
 from builder.collection.validate import validate, validate_all_versions
 from builder.errors import FormatError, UsageError
 from tests.collection.mutations import MUTATIONS, edit, edit_manifest, every, seal
-=======
-from builder.collection.checks import CHECKS, Finding
-from builder.collection.findings import FINDINGS_SCHEMA, format_github, format_json, format_text
-from builder.collection.validate import validate, validate_all_versions
-from builder.errors import UsageError
-from tests.collection.mutations import MUTATIONS, edit, edit_manifest, every
 from tests.faults.kills import published
->>>>>>> h-suite
 
 UNCHECKED = "; the rows of the table are not checked"
 POINTER = f"the file is a Git LFS pointer{UNCHECKED}."
