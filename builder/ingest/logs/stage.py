@@ -56,7 +56,7 @@ USER_RULES_SHARE = 0.6
 
 @stage(
     "log",
-    version="19",
+    version="20",
     writes=(Impressions, LogQueries, LogUrls),
     plugins=lambda w: plugin_packages("log_readers", w.log_formats),
 )
