@@ -27,11 +27,13 @@ UTF16 = (
 without one, and the name of the encoding in `iconv`."""
 REPACK = "decompress it, or compress it with gzip or zstd"
 UNPACK = "extract it and list its files"
+SAVE = "save it as CSV in UTF-8"
 EXPORT = "export it as Parquet or JSON lines"
 UNSUPPORTED = (
     (0, rb"BZh[1-9]1AY&SY", "a bzip2 file", REPACK),
     (0, rb"\xfd7zXZ\x00", "an xz file", REPACK),
     (0, rb"\x04\x22\x4d\x18", "an LZ4 file", REPACK),
+    (0, rb"(?s)PK\x03\x04.{26}\[Content_Types\]|\xd0\xcf\x11\xe0", "an Excel workbook", SAVE),
     (0, rb"PK\x03\x04", "a zip archive", UNPACK),
     (0, rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
     (0, rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
