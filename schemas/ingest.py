@@ -9,7 +9,7 @@ class Impressions(TableSchema):
     """Impressions of a log, without times. Keys replace query texts, URLs and user ids."""
 
     impression = dy.UInt64(
-        primary_key=True, description="Sequence number of the impression, in log order"
+        primary_key=True, description="Sequence number of the impression in order of time"
     )
     user = dy.UInt64(
         nullable=True,

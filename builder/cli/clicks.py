@@ -68,7 +68,10 @@ def run_click_model(
     ] = VoteUnit.IMPRESSION,
     pages: Annotated[
         ResultPageGrouping,
-        typer.Option(help="Keep a user's result pages for the same query separate, or join them."),
+        typer.Option(
+            help="Keep a user's result pages for the same query separate, or join them; to join "
+            "them, the log must be sorted by time."
+        ),
     ] = ResultPageGrouping.SEPARATE,
     iterations: Iterations = 50,
     memory: Memory = DEFAULT_MEMORY,

@@ -16,6 +16,9 @@ from builder.io.sources import Source
 
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
 WILDCARDS = "*?["
+TABLE_FORMATS = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata": "Iceberg"}
+"""Names of the metadata folders of table formats. The folder of such a table keeps the files of
+earlier versions of the table, with rows that were updated or deleted."""
 
 
 def expand_patterns(folder: Path, patterns: Sequence[str]) -> tuple[Source, ...]:
@@ -59,11 +62,14 @@ def find_source_files(
         key: Definition key with the patterns, such as `documents.deny`; used in error messages.
 
     Raises:
-        DefinitionError: A pattern matches no file or a broken link, or the same file is present
-            both plain and compressed.
+        DefinitionError: A pattern matches no file or a broken link, a folder or glob matches files
+            of a Delta Lake, Iceberg or Hudi table, or the same file is present both plain and
+            compressed.
     """
     for number, pattern in enumerate(patterns):
-        find_matching_files(definition_file, pattern, f"{key}[{number}]")
+        found = find_matching_files(definition_file, pattern, f"{key}[{number}]")
+        if not (definition_file.parent / pattern).is_file():
+            _check_not_in_table(found, definition_file, f"{key}[{number}]")
     sources = expand_patterns(definition_file.parent, patterns)
     duplicate = find_compressed_duplicate(sources)
     if duplicate is not None:
@@ -97,6 +103,33 @@ def find_matching_files(definition_file: Path, pattern: str, key: str) -> list[S
                 key,
             )
     return sources
+
+
+def _check_not_in_table(sources: Iterable[Source], definition_file: Path, key: str) -> None:
+    """Check that no file belongs to a Delta Lake, Iceberg or Hudi table.
+
+    Raises:
+        DefinitionError: A file is in the folder of such a table.
+    """
+    for folder in sorted({parent for source in sources for parent in source.path.parents}):
+        if table_format := _table_format(folder):
+            raise DefinitionError(
+                f"expected a folder of independent files, found a {table_format} table in "
+                f"{_source_name(folder, definition_file.parent)}, which may contain files of "
+                "earlier versions; export its current version, or list the files of that version "
+                "one by one",
+                definition_file,
+                key,
+            )
+
+
+def _table_format(folder: Path) -> str | None:
+    """Return the table format whose metadata a folder contains; None if there is no metadata."""
+    for name, table_format in TABLE_FORMATS.items():
+        metadata = folder / name
+        if metadata.is_dir() and (name != "metadata" or any(metadata.glob("*.metadata.json"))):
+            return table_format
+    return None
 
 
 def find_compressed_duplicate(sources: Iterable[Source]) -> tuple[Source, Source] | None:

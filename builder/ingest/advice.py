@@ -13,6 +13,8 @@ LOG_ADVICE = {
     "bad_clicks": "if clicks are flags or ids, set log.click_form",
     "bad_list": "if list items have a different separator, set log.list_separator",
     "bad_time": "if times have a different format, set log.time_format or log.time_unit",
+    "not_json": "each line must be one JSON object (NaN is not JSON); if the files have another "
+    "format, set log.format or convert them",
     "bot_rate": "if an id stands for many users, such as 0 for a missing id, remove it; if these "
     'users are not bots, set log.bot_rate or log.bots = "keep"',
     REPEATED: "if no record is listed twice and times are precise only to the minute, set "

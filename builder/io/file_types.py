@@ -18,14 +18,22 @@ BACKUP_COPY = re.compile(
     re.IGNORECASE,
 )
 """Matches the end of the name of a backup copy or incomplete download."""
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
+UTF16 = (
+    (re.compile(rb"\xff\xfe|\xfe\xff"), "UTF-16"),
+    (re.compile(rb"(?:[\t\r\n -~]\x00){4}"), "UTF-16LE"),
+    (re.compile(rb"(?:\x00[\t\r\n -~]){4}"), "UTF-16BE"),
+)
+"""Patterns of the first bytes of text in UTF-16, with a byte order mark or four ASCII characters
+without one, and the name of the encoding in `iconv`."""
 REPACK = "decompress it, or compress it with gzip or zstd"
 UNPACK = "extract it and list its files"
+SAVE = "save it as CSV in UTF-8"
 EXPORT = "export it as Parquet or JSON lines"
 UNSUPPORTED = (
     (0, rb"BZh[1-9]1AY&SY", "a bzip2 file", REPACK),
     (0, rb"\xfd7zXZ\x00", "an xz file", REPACK),
     (0, rb"\x04\x22\x4d\x18", "an LZ4 file", REPACK),
+    (0, rb"(?s)PK\x03\x04.{26}\[Content_Types\]|\xd0\xcf\x11\xe0", "an Excel workbook", SAVE),
     (0, rb"PK\x03\x04", "a zip archive", UNPACK),
     (0, rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
     (0, rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
@@ -49,10 +57,13 @@ def check_file_type(first_bytes: bytes, file: Path | str) -> None:
         FormatError: the file type is not supported; the message names the type and says how to
             convert the file.
     """
-    if first_bytes.startswith(UTF16):
-        raise FormatError(
-            "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8", file
-        )
+    for start, encoding in UTF16:
+        if start.match(first_bytes):
+            raise FormatError(
+                f"expected text in UTF-8, found UTF-16; convert it with iconv -f {encoding} "
+                "-t UTF-8",
+                file,
+            )
     for offset, pattern, kind, advice in UNSUPPORTED:
         if re.match(pattern, first_bytes[offset:]):
             raise FormatError(f"expected text, found {kind}; {advice}", file)

@@ -63,7 +63,7 @@ class ClickParameters(Section):
         default="separate",
         description="Treatment of the second and later result pages of a search. separate: each "
         "page is a separate result list; joined: the next impression of the same user and query "
-        "with other results continues the list; the log must be sorted by time",
+        "with other results continues the list",
     )
     prior: Literal["empirical_bayes", "beta"] = Field(
         default="empirical_bayes",

@@ -153,7 +153,7 @@ class SplitParameters(Section):
     heldout_share: Share = Field(
         default=0.2,
         description="Fraction of the queries of training snapshots that are held out; a keyed "
-        "hash of the query id selects them",
+        "hash of the variant set id selects them, or of the query id if `variants.sets` is off",
     )
     seed: str = Field(
         default="longeval-builder",

@@ -34,7 +34,7 @@ from builder.runtime.stage import stage
 from schemas import Candidates, Impressions, LogQueries, Topics, Verdicts
 
 
-@stage("select", version="5", writes=(Candidates,))
+@stage("select", version="6", writes=(Candidates,))
 def select_queries(
     out: Path,
     *,

@@ -10,7 +10,7 @@ from builder.queries.stemming import stem_expr
 from builder.text.keys import fold, key64
 
 ELISIONS: tuple[tuple[str, str], ...] = (
-    (r"(?i)\b[dljmst]['’‘`´] ?([aeiouyhàâéèêëîïôöùûüœæ])", "${1}"),
+    (r"(?i)\b[dljmst]['’‘‛`´′＇ʹʻʼ] ?([aeiouyhàâéèêëîïôöùûüœæ])", "${1}"),
     (r"(?i)\bà[^\pL\pN]+([\pL\pN])", "${1}"),
 )
 """Patterns of elided words and of `à` before another word in texts as typed, with their

@@ -88,7 +88,8 @@ def stop_list_tracker(stop_list: pl.DataFrame, params: SelectionParameters) -> U
     return UnmatchedEntries(
         stop_list,
         params.stop_matching,
-        subject="entries of select.stop_lists that match no query typed by enough users",
+        subject="entries of select.stop_lists that match no query of this snapshot typed by enough "
+        "users",
         advice=STOP_LIST_ADVICE,
     )
 
@@ -116,7 +117,7 @@ def topic_name_tracker(topics: pl.DataFrame, params: SelectionParameters) -> Unm
     return UnmatchedEntries(
         entries,
         params.matching,
-        subject="topics that match no query typed by enough users",
+        subject="topics that match no query of this snapshot typed by enough users",
         advice=TOPIC_ADVICE,
     )
 

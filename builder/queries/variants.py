@@ -50,7 +50,7 @@ FROM askers GROUP BY representative
 """
 
 
-@stage("variants", version="3", writes=(Variants, KeptCandidates))
+@stage("variants", version="4", writes=(Variants, KeptCandidates))
 def find_variants(
     out: Path,
     *,

@@ -46,7 +46,7 @@ SUBJECTS_PER_CALL = 100_000
 
 @stage(
     "verdicts",
-    version="3",
+    version="4",
     writes=(Verdicts,),
     plugins=lambda w: plugin_packages("verdicts", w.verdicts.plugins),
 )

@@ -42,6 +42,9 @@ _ACCENTS = "[" + "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in 
 _NO_ACCENTS = {code: None for first, last in ACCENTS for code in range(first, last + 1)}
 _HYPHENATION = r"[\x{ad}\x{2060}]"
 """Pattern of soft hyphens and word joiners, which mark where a line may or may not break."""
+_LETTER_APOSTROPHES = "\u02b9\u02bb\u02bc\u02bd\u02c8\ua78c"
+"""Apostrophes and primes that Unicode classifies as letters; keyboards and word processors insert
+them where others insert `'`."""
 LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"}
 
 
@@ -50,13 +53,14 @@ def fold(text: pl.Expr) -> pl.Expr:
 
     The steps are: remove soft hyphens, apply NFKD, lowercase, remove `ACCENTS`, expand ligatures,
     and replace every run of characters other than letters, numbers and their marks with one space.
-    Folding is idempotent.
+    Apostrophes are no letters (see `_LETTER_APOSTROPHES`). Folding is idempotent.
     """
     folded = text.str.replace_all(_HYPHENATION, "")
     folded = folded.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
     folded = folded.str.replace_all(_ACCENTS, "")
     folded = folded.str.replace_many(list(LIGATURES), list(LIGATURES.values()))
-    return replace_runs_with_space(folded, r"[^\p{L}\p{N}\p{M}]").str.strip_chars(" ")
+    separators = rf"[[^\p{{L}}\p{{N}}\p{{M}}]{_LETTER_APOSTROPHES}]"
+    return replace_runs_with_space(folded, separators).str.strip_chars(" ")
 
 
 def replace_runs_with_space(text: pl.Expr, characters: str) -> pl.Expr:

@@ -289,6 +289,30 @@ def test_a_folder_that_a_glob_matches_stands_for_its_files(folder: Path) -> None
     assert sorted(_names(folder, str(folder / "logs/june*"))) == expected
 
 
+@pytest.mark.parametrize(
+    ("metadata", "table_format"),
+    [
+        ("_delta_log/00000000000000000000.json", "Delta Lake"),
+        (".hoodie/hoodie.properties", "Hudi"),
+        ("metadata/v1.metadata.json", "Iceberg"),
+    ],
+)
+@pytest.mark.parametrize("pattern", ["logs", "logs/june", "logs/*/part-?"])
+def test_a_folder_of_a_versioned_table_is_an_error(
+    folder: Path, pattern: str, metadata: str, table_format: str
+) -> None:
+    """The folder keeps files with rows that were deleted."""
+    _touch(folder, f"logs/{metadata}")
+    with pytest.raises(DefinitionError) as caught:
+        _load(folder, GOOD.replace("logs/june", pattern))
+    assert str(caught.value) == (
+        f"{folder}/workflow.toml: snapshots[0].log[0]: expected a folder of independent files, "
+        f"found a {table_format} table in logs, which may contain files of earlier versions; "
+        "export its current version, or list the files of that version one by one"
+    )
+    assert _names(folder, "logs/june/part-1") == ["logs/june/part-1"]
+
+
 @pytest.mark.parametrize("pattern", ["logs/june", "logs/*/*", "logs/june/part-9"])
 def test_a_link_to_a_missing_file(folder: Path, pattern: str) -> None:
     (folder / "logs/june/part-9").symlink_to("gone")

@@ -27,7 +27,7 @@ CLICK_ADVICE = (
 
 
 def test_advice_is_given_from_a_tenth_of_the_records_on() -> None:
-    rejected = {"click_not_shown": 11, "bad_list": 10, "not_json": 60}
+    rejected = {"click_not_shown": 11, "bad_list": 10, "empty_query": 60}
     assert list(advise_on_rejects(rejected, 100, LOG_ADVICE)) == [f"11 of 100 {CLICK_ADVICE}"]
     assert list(advise_on_rejects({}, 0, LOG_ADVICE)) == []
 

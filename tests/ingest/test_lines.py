@@ -113,6 +113,20 @@ def test_another_encoding_is_told(tmp_path: Path, encoding: str) -> None:
         read(tmp_path / "f")
 
 
+@pytest.mark.parametrize(
+    ("encoding", "name"), [("utf-16-le", "UTF-16LE"), ("utf-16-be", "UTF-16BE")]
+)
+def test_utf16_without_a_byte_order_mark_is_an_error(
+    tmp_path: Path, encoding: str, name: str
+) -> None:
+    (tmp_path / "f").write_bytes("time,user,query\n1,u1,été\n".encode(encoding))
+    with pytest.raises(FormatError) as error:
+        read(tmp_path / "f")
+    assert str(error.value).endswith(
+        f"expected text in UTF-8, found UTF-16; convert it with iconv -f {name} -t UTF-8"
+    )
+
+
 @settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"").rstrip(b"\r"))))
 def test_no_line_is_lost(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:

@@ -64,6 +64,14 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
             "text, found a zip archive; extract it and list its files",
         ),
         (
+            b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml" + bytes(40),
+            "text, found an Excel workbook; save it as CSV in UTF-8",
+        ),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(40),
+            "text, found an Excel workbook; save it as CSV in UTF-8",
+        ),
+        (
             b"PAR1" + bytes(40),
             "text, found a Parquet file; export it as text",
         ),

@@ -285,9 +285,9 @@ def test_entries_of_stop_lists_that_match_no_query_are_noted(
     count = {"query": 14, "word": 13}[matching]
     assert ledger.notes == [
         (
-            f"entries of select.stop_lists that match no query typed by enough users: {count} "
-            f"({names}; and {count - 10} more); if they should exclude queries, write one per "
-            "line, without wildcards or further columns: a whole query or, with "
+            "entries of select.stop_lists that match no query of this snapshot typed by enough "
+            f"users: {count} ({names}; and {count - 10} more); if they should exclude queries, "
+            "write one per line, without wildcards or further columns: a whole query or, with "
             'select.stop_matching = "word", a word or phrase'
         )
     ]
@@ -306,9 +306,9 @@ def test_topics_that_match_no_query_are_noted(room, matching: str) -> None:
     _, ledger = run(room, shown, params, topics=topics)
     assert ledger.notes == [
         (
-            "topics that match no query typed by enough users: 3 (alias 'eau;eaux' of t0; "
-            "'[ée]lectricité'; 'petrole'); if they should match queries, write words as users type "
-            "them, without wildcards, and separate aliases by |"
+            "topics that match no query of this snapshot typed by enough users: 3 "
+            "(alias 'eau;eaux' of t0; '[ée]lectricité'; 'petrole'); if they should match queries, "
+            "write words as users type them, without wildcards, and separate aliases by |"
         )
     ]
 

@@ -24,6 +24,8 @@ def sign(text: str, has_french: bool = True) -> str:
         ("quelle est la durée du congé", "congés durée"),
         ("eau d'Évian", "evian eaux"),
         ("contrat d\u2019apprentissage", "contrats apprentissage"),
+        ("prix d\u02bceau", "prix d'eau"),
+        ("prix d\uff07eau", "prix d'eau"),
         ("prix de l eau", "prix de l' eau"),
         ("aide a l emploi", "aide emplois"),
         ("aide a la mobilité", "aide mobilité"),

@@ -17,6 +17,8 @@ from builder.text import keys
     [
         ("L'État  ŒUVRE", "l etat oeuvre"),
         ("Déclaration d’impôts 2042-C", "declaration d impots 2042 c"),
+        ("prix de l\u02bceau, d\u02bbeau, m\u02b9a", "prix de l eau d eau m a"),
+        ("\u0149", "n"),
         ("STRASSE straße", "strasse strasse"),
         (" \t ", ""),
         ("?!", ""),

@@ -52,12 +52,13 @@ from schemas import Impressions, LogQueries, LogUrls
 SECRET_BYTES = 2**20
 """Number of leading bytes of each log file from which the secret key is derived."""
 USER_RULES_SHARE = 0.6
-"""Fraction of the memory limit that DuckDB may use to find bots and repeated impressions."""
+"""Fraction of the memory limit that DuckDB may use to sort impressions, and to find bots and
+repeated impressions."""
 
 
 @stage(
     "log",
-    version="19",
+    version="20",
     writes=(Impressions, LogQueries, LogUrls),
     plugins=lambda w: plugin_packages("log_readers", w.log_formats),
 )
@@ -109,6 +110,8 @@ def ingest_log(
                 ledger.rows_in += records
                 progress.advance(records)
             strings.write_tables(out)
+        if not staged_log.is_sorted:
+            staged_log = _sort_by_time(staged_log, limits)
         dropped = _read_impressions_to_drop(staged_log, params, limits)
         for file, record, reason in dropped.select("file", "record", "reason").iter_rows():
             rejects.add(reason, file=files[file].name, line=record)
@@ -162,6 +165,12 @@ def _encode_batches(
 
         batches = read_raw_batches(logs, wanted, params, limits, notes)
         yield from ordered_map(encode_batch, batches, limits.threads)
+
+
+def _sort_by_time(staged_log: StagedLog, limits: ResourceLimits) -> StagedLog:
+    """Return a copy of a staged log in order of time."""
+    with limits.connect_to_duckdb(USER_RULES_SHARE) as connection:
+        return staged_log.sort_by_time(limits.scratch / "by-time", connection)
 
 
 def _read_impressions_to_drop(

@@ -1,8 +1,9 @@
 """Stores the impressions of a log in temporary files until the user rules have been applied.
 
 Each batch of impressions is split: the columns that the user rules read go to `log.parquet`, the
-output columns to Arrow files. Once the rules have been applied, the Arrow files are copied to the
-table `impressions`, without the dropped rows.
+output columns to Arrow files. A log that is not in order of time, such as one with a file per
+server, is sorted, because the table has no times by which a later stage could sort. Once the rules
+have been applied, the Arrow files are copied to the table `impressions`, without the dropped rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,12 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from builder.io import parquet
 from builder.io.tables import ROWS_PER_GROUP, TableWriter, arrow_schema
 from builder.runtime.executors import ordered_map
 from schemas import Impressions
@@ -37,6 +41,11 @@ USER_RULE_COLUMNS = pa.schema(
 """Schema of `log.parquet`: number, file and record of each impression, and the columns that the
 user rules read."""
 
+IMPRESSIONS_BY_TIME = """
+SELECT staged.* EXCLUDE (impression), logged.file, logged.record, logged.seconds
+FROM staged JOIN logged USING (impression) ORDER BY logged.seconds, impression
+"""
+
 Numbers = npt.NDArray[np.uint64]
 
 
@@ -51,6 +60,7 @@ class StagedLog:
     Attributes:
         rows: Number of impressions added.
         clicked: Number of impressions added that have at least one click.
+        is_sorted: Whether the impressions were added in order of time.
         log: Path of `log.parquet`, which is complete after the context manager has exited.
     """
 
@@ -60,6 +70,8 @@ class StagedLog:
         self._part: pa.ipc.RecordBatchFileWriter | None = None
         self._room = 0
         self.rows = self.clicked = 0
+        self.is_sorted = True
+        self._latest = np.iinfo(np.int64).min
         self.log = scratch / "log.parquet"
         self._log = pq.ParquetWriter(
             self.log, USER_RULE_COLUMNS, compression="lz4", use_dictionary=False
@@ -72,10 +84,14 @@ class StagedLog:
             impressions: Impressions with keys instead of strings (schema `keys.KEYED_COLUMNS`).
             file_index: Index of the log file.
         """
-        numbers = pa.array(np.arange(self.rows, self.rows + len(impressions), dtype=np.uint64))
         files = pa.array(np.full(len(impressions), file_index, dtype=np.uint32))
-        whole = impressions.append_column("impression", numbers).append_column("file", files)
-        self._log.write_table(whole.select(USER_RULE_COLUMNS.names))
+        self._append(impressions.append_column("file", files))
+
+    def _append(self, impressions: pa.Table) -> None:
+        """Append a batch of impressions with the column `file`, and number them."""
+        numbers = pa.array(np.arange(self.rows, self.rows + len(impressions), dtype=np.uint64))
+        whole = impressions.append_column("impression", numbers)
+        self._log.write_table(whole.select(USER_RULE_COLUMNS.names).cast(USER_RULE_COLUMNS))
         remaining = whole.select(arrow_schema(Impressions).names)
         while len(remaining):
             head = remaining.slice(0, self._room or PART_ROWS)
@@ -85,6 +101,24 @@ class StagedLog:
         self.rows += len(impressions)
         sizes = pc.list_value_length(impressions["clicks"])
         self.clicked += pc.sum(pc.greater(sizes, 0), min_count=0).as_py()
+        times = np.append(self._latest, impressions["seconds"].to_numpy())
+        self.is_sorted &= bool((times[1:] >= times[:-1]).all())
+        self._latest = times[-1]
+
+    def sort_by_time(self, scratch: Path, connection: duckdb.DuckDBPyConnection) -> "StagedLog":
+        """Return a copy in order of time, and in the order of this log at equal times.
+
+        Args:
+            scratch: New folder for the temporary files of the copy.
+            connection: DuckDB connection, which sorts the impressions.
+        """
+        scratch.mkdir()
+        parquet.read_parquet_relation(connection, self.log).create_view("logged")
+        connection.register("staged", ds.dataset(self._parts, format="ipc"))
+        with StagedLog(scratch) as by_time:
+            for batch in connection.sql(IMPRESSIONS_BY_TIME).to_arrow_reader(ROWS_PER_GROUP):
+                by_time._append(pa.Table.from_batches([batch]))
+        return by_time
 
     def _current_writer(self) -> pa.ipc.RecordBatchFileWriter:
         """Return the writer of the current part file; start a new part if that one is full."""

@@ -139,7 +139,7 @@ not an action
 
 def test_actions_of_sessions(tmp_path: Path) -> None:
     ledger, found = ingest(tmp_path, {"train": YANDEX.encode()})
-    assert seen(found) == [("17", [2, 1]), ("18", [1]), ("17", [1])]
+    assert seen(found) == [("17", [2, 1]), ("17", [1]), ("18", [1])]
     assert found["user"].n_unique() == 2
     assert dict(ledger.rejected) == {"click_not_shown": 1, "bad_action": 1}
     (tmp_path / "late").mkdir()

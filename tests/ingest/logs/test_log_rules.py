@@ -60,7 +60,7 @@ def test_rules_against_plain_python(
     folder = tmp_path_factory.mktemp("log")
     ledger, found = ingest(folder, {"a.jsonl": data}, bot_rate=4, bot_alike=3)
     kept, before = [], set()
-    for number, (user, query, time, clicks) in enumerate(rows):
+    for number, (user, query, time, clicks) in enumerate(sorted(rows, key=lambda row: row[2])):
         mine = [row for row in rows if user is not None and row[0] == user]
         if max((sum(r[2] == hour for r in mine) for hour in range(5)), default=0) >= 4:
             continue

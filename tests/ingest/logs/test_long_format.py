@@ -204,7 +204,7 @@ def test_impressions_between_files_of_another_form_are_not_joined(tmp_path: Path
     wide = b"time,user,query,results,clicks\n6,u,eau,https://a.example/4,1\n"
     rows: dict[str, Any] = {"a.csv": _csv(",1,1,1"), "b.csv": wide, "c.csv": _csv(",2,2,0")}
     _, found = ingest(tmp_path, rows)
-    assert _pages(found) == [([1], [1]), ([4], [1]), ([2], [])]
+    assert _pages(found) == [([1], [1]), ([2], []), ([4], [1])]
 
 
 def test_rejects_are_in_the_file_of_the_first_row(tmp_path: Path) -> None:

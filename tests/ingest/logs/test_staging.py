@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from builder.ingest.logs import staging as module
 from builder.ingest.logs.keys import KEYED_COLUMNS
 from builder.ingest.logs.staging import StagedLog
+from tests.ingest.logs.log_files import ingest, shown
 
 PART_ROWS = 5
 
@@ -62,3 +63,25 @@ def test_parts_do_not_depend_on_batches_or_threads(data: st.DataObject, count: i
     one = written(count, data.draw(places), dropped, threads=1)
     assert one == written(count, data.draw(places), dropped, threads=2)
     assert len(one) == max(1, -(-count // PART_ROWS))
+
+
+def test_impressions_of_an_unsorted_log_are_in_order_of_time(tmp_path: Path) -> None:
+    """Equal times keep the order of the log."""
+    files = {
+        "server-1.jsonl": shown("u", "eau", 30, [1]) + shown("u", "loi", 30, [1]),
+        "server-2.jsonl": shown("u", "eau", 10, [2]) * 2 + shown("v", "eau", 20, [3]),
+    }
+    ledger, impressions = ingest(tmp_path, files)
+    assert ledger.rejected == {"repeated_impression": 1}
+    assert impressions.select("impression", "clicks").rows() == [
+        (0, [2]),
+        (2, [3]),
+        (3, [1]),
+        (4, [1]),
+    ]
+
+
+def test_impressions_of_a_sorted_log_keep_its_order(tmp_path: Path) -> None:
+    files = {"log.jsonl": shown("u", "eau", 10, [1]) + shown("v", "eau", 10, [2])}
+    _, impressions = ingest(tmp_path, files)
+    assert impressions.select("impression", "clicks").rows() == [(0, [1]), (1, [2])]

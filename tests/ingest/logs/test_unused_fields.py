@@ -60,6 +60,10 @@ def test_names_that_no_object_has(tmp_path: Path) -> None:
     assert [note.partition(";")[0] for note in ledger.notes] == [
         NOTE.format("whose", "user"),
         NOTE.format("position", "rank"),
+        (
+            "1 of 2 records were rejected as not_json: each line must be one JSON object (NaN is "
+            "not JSON)"
+        ),
     ]
 
 
