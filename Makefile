@@ -35,8 +35,9 @@ lint: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
+# Without --quiet, which hides the warnings that --strict looks for.
 docs: $(VENV)/.dev
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "the manual is in site/index.html; its commands are run by make test"
 
 # The versions of requirements.lock, in two steps: the program with its extras, what its tests need.

@@ -3,6 +3,7 @@
 A test compares the pages with what this makes, so that they cannot grow apart.
 """
 
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -31,7 +32,17 @@ _NOTE = "<!-- Written by docs/generate.py from the code; edit the code. -->\n"
 
 
 def _row(*cells: object) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |\n"
+    return "| " + " | ".join(_escape_pipes(str(cell)) for cell in cells) + " |\n"
+
+
+def _escape_pipes(cell: str) -> str:
+    """Escape the pipes of a cell; code with pipes as HTML, as MkDocs would show its backslashes."""
+    code = re.sub(r"`([^`]*\|[^`]*)`", lambda found: f"<code>{_entities(found[1])}</code>", cell)
+    return code.replace("|", "\\|")
+
+
+def _entities(text: str) -> str:
+    return re.sub(r"[^\w\s]", lambda found: f"&#{ord(found[0])};", text)
 
 
 def _fields(model: Any, prefix: str) -> str:
@@ -86,19 +97,17 @@ def tables() -> str:
     """Every table and its contract."""
     text = f"{_NOTE}# Tables\n\nThis page lists the columns of every table that `longeval` reads "
     text += "or writes; `longeval schema TABLE` prints those of one table. A `?` after a type "
-    text += (
-        "that the column may be null. The columns marked *key* together form the primary key. A "
-    )
-    text += "*candidate query* is "
-    text += "a query of the log that passed the rules of `[select]`. The [glossary](glossary.md) "
-    text += "explains the other terms.\n\n"
+    text += "means that the column may be null. The columns marked *key* together form the "
+    text += "primary key. A *candidate query* is a query of the log that passed the rules of "
+    text += "`[select]`. The [glossary](glossary.md) explains the other terms.\n\n"
     for name, contract in schemas.TABLES.items():
         words = describe_schema(contract)
         text += f"## {name}\n\n{words['description']}\n\n"
         text += _row("column", "type", "rules", "meaning") + "|---|---|---|---|\n"
         for c in words["columns"]:
             kind = c["type"] + ("?" if c["nullable"] else "")
-            text += _row(f"`{c['name']}`", f"`{kind}`", c["rules"], c["description"])
+            rules = re.sub(r"matches (\S+)", r"matches `\1`", c["rules"])
+            text += _row(f"`{c['name']}`", f"`{kind}`", rules, c["description"])
         for rule in words["rules"]:
             text += f"\nRule `{rule['name']}`: {rule['description']}\n"
         text += f"\nSorted by {', '.join(words['order'])}.\n\n"

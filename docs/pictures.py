@@ -36,7 +36,7 @@ from builder.reporting.render import read_template_file
 
 IMAGES = Path(__file__).parent / "images"
 MEASURE = "nDCG@10"
-MARGIN, COLORS, MAX_BYTES = 20, 48, 120_000
+MARGIN, COLORS, MAX_BYTES = 20, 128, 120_000
 CHROMIUM = (
     os.environ.get("CHROMIUM", "chromium"),
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -44,8 +44,8 @@ CHROMIUM = (
     *("--hide-scrollbars", "--virtual-time-budget=5000"),
 )
 SECTIONS = {
-    "drift-pages": ("pages", 990),
-    "drift-queries": ("queries", 570),
+    "drift-pages": ("pages", 690),
+    "drift-queries": ("queries", 590),
     "click-diagnostics": ("clicks", 810),
 }
 """Sections of `report.html` and the height at which their pictures end."""
@@ -136,7 +136,7 @@ def draw_explorer(version: Path) -> None:
         try:
             address = server.stdout.readline().split()[0] if server.stdout else ""
             draw(f"{address}queries?sort=flips", "explore-queries", 700, 1180)
-            draw(f"{address}query/{query}", "explore-query", 2250, 1180, top=960)
+            draw(f"{address}query/{query}", "explore-query", 2210, 1180, top=960)
             draw(f"{address}page/{page}?{versions}", "explore-page", 1500, 1180, top=940)
         finally:
             server.terminate()
@@ -184,7 +184,7 @@ def draw(address: str, name: str, height: int | None, width: int, top: int = 0) 
         image = Image.open(target).convert("RGB")
     image = image.crop((0, top, width, height or _content_end(image) + MARGIN))
     path = IMAGES / f"{name}.png"
-    image.quantize(COLORS).save(path, optimize=True)
+    image.quantize(COLORS, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"{path}: expected at most {MAX_BYTES} bytes, found {path.stat().st_size}")
 

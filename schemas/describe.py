@@ -1,12 +1,14 @@
 """Descriptions of table schemas, as printed by `longeval schema` and in the manual."""
 
+import re
 from typing import Any
 
 import dataframely as dy
 
 from schemas._base import TableSchema
 
-_BOUNDS = {"min": ">= {}", "max": "<= {}", "min_length": "length >= {}", "regex": "matches {}"}
+_BOUNDS = {"min": ">= {}", "max": "<= {}", "min_length": "length >= {}"}
+_ALTERNATIVES = re.compile(r"\^\(([\w|]+)\)\$")
 
 
 def describe_schema(schema: type[TableSchema]) -> dict[str, Any]:
@@ -46,4 +48,8 @@ def _column_constraints(column: dy.Column, is_key: bool) -> str:
         bound = getattr(column, name, None)
         if bound is not None:
             parts.append(text.format(bound))
+    pattern = getattr(column, "regex", None)
+    if pattern is not None:
+        values = _ALTERNATIVES.fullmatch(pattern)
+        parts.append(f"one of {values[1].replace('|', ', ')}" if values else f"matches {pattern}")
     return ", ".join(parts)

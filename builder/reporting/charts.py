@@ -58,6 +58,7 @@ class Chart:
     width: int = 440
     height: int = 240
     right_margin: int = RIGHT
+    left_margin: float = LEFT
     rules: list[tuple[float, float, float, float, str]] = field(default_factory=list)
     labels: list[tuple[float, float, str, str, str]] = field(default_factory=list)
     paths: list[tuple[str, str]] = field(default_factory=list)
@@ -65,12 +66,12 @@ class Chart:
     bars: list[tuple[float, float, float, float, str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.labels.append((LEFT, TOP - 12, self.title, "start", "label"))
+        self.labels.append((self.left_margin, TOP - 12, self.title, "start", "label"))
 
     @property
     def plot_area(self) -> tuple[float, float, float, float]:
         """Left, right, top and bottom edge of the plot area, in SVG units."""
-        return LEFT, self.width - self.right_margin, TOP, self.height - BOTTOM
+        return self.left_margin, self.width - self.right_margin, TOP, self.height - BOTTOM
 
     def add_axis(
         self, scale: "LinearScale", format_tick: Callable[[float], str], *, is_vertical: bool
@@ -126,8 +127,8 @@ def nice_step(min_step: float) -> float:
 
 
 def format_tick(value: float) -> str:
-    """Format a tick value without trailing zeros."""
-    text = f"{value:.6g}"
+    """Format a tick value without trailing zeros, and small values without an exponent."""
+    text = f"{value:.6g}" if abs(value) >= 1e-4 else f"{value:.10f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "0") else text
 
 
@@ -204,10 +205,11 @@ def scatter_plot(
         y_label: Label of the vertical axis.
         ideal: Coordinates (x, y) that an ideal system would have.
     """
-    drawing = Chart(f"{title}: {y_label} against {x_label}")
+    name, vertical = f"{title}: {y_label} against {x_label}", [*(p.y for p in points), ideal[1]]
+    drawing = Chart(name, left_margin=_left_margin(vertical))
     left, right, top, bottom = drawing.plot_area
     x = LinearScale([p.x for p in points] + [ideal[0]], left, right)
-    y = LinearScale([p.y for p in points] + [ideal[1]], bottom, top)
+    y = LinearScale(vertical, bottom, top)
     drawing.add_axis(y, format_tick, is_vertical=True)
     drawing.add_axis(x, format_tick, is_vertical=False)
     drawing.rules.append((x(ideal[0]), top, x(ideal[0]), bottom, "ideal"))
@@ -217,6 +219,12 @@ def scatter_plot(
         (x(p.x), y(p.y), p.color, f"{p.name}: {shown(p.x)}, {shown(p.y)}") for p in points
     ]
     return join_markup(legend([(p.name, p.color) for p in points]), drawing.render())
+
+
+def _left_margin(values: Sequence[float]) -> float:
+    """Return the width of a left margin in which all tick labels of the vertical axis fit."""
+    widest = max(len(format_tick(tick)) for tick in LinearScale(values, 0.0, 1.0).ticks())
+    return max(LEFT, math.ceil(widest * DIGIT_WIDTH) + 6)
 
 
 def bar_chart(

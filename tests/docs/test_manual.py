@@ -193,3 +193,24 @@ def test_links_lead_somewhere(page: Path) -> None:
         target = match[1] or match[2]
         if not target.startswith(("http:", "https:", "mailto:")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_manual_links_only_to_its_own_pages() -> None:
+    docs = ROOT / "docs"
+    published = {path for path in docs.rglob("*.*") if docs / "examples" not in path.parents}
+    for page in docs.rglob("*.md"):
+        for match in LINK.finditer(page.read_text("utf-8")):
+            target = match[1] or match[2]
+            if not target.startswith(("http:", "https:", "mailto:")):
+                assert (page.parent / target).resolve() in published, f"{page.name}: {target}"
+
+
+def test_pipes_of_reference_tables_are_shown_without_a_backslash() -> None:
+    row = _generator()._row("`a|b`", "c|d", "`[e]`")
+    assert row == "| <code>a&#124;b</code> | c\\|d | `[e]` |\n"
+
+
+def test_rules_of_a_column_are_code_or_a_list_of_values() -> None:
+    page = (ROOT / "docs/reference/tables.md").read_text("utf-8")
+    assert "| key, matches `^d[0-9a-f]{16}$` |" in page
+    assert "| one of click, manual, release |" in page

@@ -240,3 +240,8 @@ def test_many_topics_and_many_snapshots_are_cut() -> None:
         *(f"Queries {names[n]}" for n in (0, 3, 4, 5)),
     ]
     assert shown[1][5:] == ["0", "3", "4", "5"]
+
+
+def test_pages_that_were_never_absent_are_a_dashed_line_that_hides_no_other(document: str) -> None:
+    lines = re.findall(r'<path d="[^"]*" class="line ([^"]*)"', document)
+    assert lines[:2] == ["updated", "added dashed"]

@@ -39,6 +39,17 @@ def test_a_legend_is_in_the_same_grid_cell_as_its_chart(page: str) -> None:
     assert len(cells) == page.count('<ul class="key">') == 6
 
 
+def test_charts_of_many_pairs_of_snapshots_are_folded(make_qrels, make_run) -> None:
+    months = [f"2022-{month:02d}" for month in range(1, 13)]
+    qrels = dict.fromkeys(months, make_qrels([("q1", "a", 1), ("q2", "b", 1)]))
+    runs = {
+        "bm25": dict.fromkeys(months, make_run({"q1": ["a", "b"], "q2": ["a", "b"]})),
+        "s": dict.fromkeys(months, make_run({"q1": ["b", "a"], "q2": ["a", "b"]})),
+    }
+    page = html_report(evaluate(qrels, runs, EvaluationParameters(("P@1",), "bm25", resamples=0)))
+    assert re.findall(r"<summary>(.*?)</summary>", page) == ["Drop per query: 22 charts"]
+
+
 def test_drops_are_drawn_from_the_largest_to_the_smallest(make_qrels, make_run) -> None:
     """q1 loses P@1, q2 gains it: the first bar rises from zero, the second falls."""
     qrels = dict.fromkeys(

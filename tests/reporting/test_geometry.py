@@ -94,6 +94,12 @@ def test_no_tooltip_is_a_negative_zero() -> None:
     assert [bar["hint"] for bar in bars] == ["0.5000", "0.0000", "-2.0e-05"]
 
 
+def test_long_tick_labels_are_inside_the_picture() -> None:
+    chart = scatter_plot("T", [ScatterPoint("p", "c", 0.5, -0.00018)], "x", "y", (1.0, 0.0))
+    (place,) = (x for x, _, text, _ in labels(chart) if text == "-0.00015")
+    assert place - 7.7 * len("-0.00015") >= 0
+
+
 def test_bars() -> None:
     chart = bar_chart("T", [2.0, -1.0], "c", ticks=("l", "m", "r"))
     bars = [(b["x"], b["y"], b["width"], b["height"], b["hint"]) for b in marks(chart, "rect")]
@@ -148,5 +154,10 @@ def test_steps_are_1_2_or_5() -> None:
         "0.3",
         "1e+06",
         "1.23457e+07",
+    ]
+    assert [format_tick(v) for v in (-0.00005, -0.00015, 0.0002)] == [
+        "-0.00005",
+        "-0.00015",
+        "0.0002",
     ]
     assert [series_color(n) for n in (0, 7, 8)] == ["series-0", "series-7", "series-0"]

@@ -134,7 +134,7 @@ def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return Outcome(False, says, numbers, DETECTABLE_UNIFORM_EDIT)
     says = (
         f"{numbers['pages']:,} of {numbers['common']:,} common pages changed their length by "
-        f"exactly {numbers['delta']:+d} words"
+        f"exactly {numbers['delta']:+d} {'word' if abs(numbers['delta']) == 1 else 'words'}"
     )
     if part < MIN_UNIFORM_SHARE:
         return Outcome(False, says, numbers, DETECTABLE_UNIFORM_EDIT)

@@ -113,7 +113,7 @@ def _survival_chart(drift: Drift) -> Markup:
         [row["snapshot"] for row in rows],
         (
             LineSeries("present", "updated", [row["present_share"] for row in rows]),
-            LineSeries("never absent", "added", [row["uninterrupted_share"] for row in rows]),
+            LineSeries("never absent", "added dashed", [r["uninterrupted_share"] for r in rows]),
         ),
         as_shares=True,
     )

@@ -24,6 +24,7 @@ from builder.reporting.numbers import DASH, format_score
 from builder.reporting.parts import (
     Cell,
     Row,
+    collapsible,
     empty_note,
     grid,
     grid_cell,
@@ -31,7 +32,7 @@ from builder.reporting.parts import (
     section,
     table,
 )
-from builder.reporting.render import render_page
+from builder.reporting.render import join_markup, render_page
 
 _LEGEND = (
     "Positive drops are losses. An effect ratio of 1 and a delta RI of 0 mean that the difference "
@@ -43,6 +44,9 @@ _ABOUT = {
     "core": "Queries that are judged in every snapshot.",
 }
 
+
+MAX_OPEN_CHARTS = 16
+"""Maximum number of charts of pairs of snapshots that are initially expanded."""
 
 FOOTER = "A drop is the score in the earlier snapshot minus the score in the later one."
 
@@ -57,7 +61,11 @@ def html_report(evaluation: Evaluation) -> str:
             topic_set,
             f"{topic_set.capitalize()} queries",
             _ABOUT[topic_set],
-            grid(map(grid_cell, _topic_set_charts(evaluation, topic_set))),
+            _charts(
+                [_mean_chart(evaluation, topic_set, m) for m in evaluation.parameters.measures],
+                "Delta RI against effect ratio",
+                _scatter_plots(evaluation, topic_set),
+            ),
             _summary_table(
                 f"{topic_set.capitalize()} queries", summary_rows(evaluation, topic_set)
             ),
@@ -72,7 +80,7 @@ def html_report(evaluation: Evaluation) -> str:
         "drops",
         "Drop per query",
         "Queries judged in both snapshots, sorted by drop.",
-        grid(_score_drop_charts(evaluation)),
+        _charts([], "Drop per query", _score_drop_charts(evaluation)),
     )
     contents = [(name, f"{name.capitalize()} queries") for name in TOPIC_SETS]
     return render_page(
@@ -85,8 +93,16 @@ def html_report(evaluation: Evaluation) -> str:
     )
 
 
-def _topic_set_charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
-    charts = [_mean_chart(evaluation, topic_set, m) for m in evaluation.parameters.measures]
+def _charts(charts: list[Markup], summary: str, pair_charts: list[Markup]) -> Markup:
+    """Render charts in a grid; more than `MAX_OPEN_CHARTS` charts of pairs are folded."""
+    if len(pair_charts) <= MAX_OPEN_CHARTS:
+        return grid(map(grid_cell, [*charts, *pair_charts]))
+    folded = collapsible(f"{summary}: {len(pair_charts)} charts", grid(map(grid_cell, pair_charts)))
+    return join_markup([grid(map(grid_cell, charts)), folded]) if charts else folded
+
+
+def _scatter_plots(evaluation: Evaluation, topic_set: str) -> list[Markup]:
+    charts = []
     chosen = evaluation.persistence.filter(
         pl.col("topic_set") == topic_set, pl.col("quantity").is_in(["effect_ratio", "delta_ri"])
     )

@@ -38,6 +38,9 @@ def test_one_edit_on_many_pages() -> None:
     outcome = pages.check_uniform_edits(holding(crawl(160), [], footer + others))
     assert outcome.is_construction is True
     assert "60 of 120 common pages changed their length by exactly +7 words" in outcome.evidence
+    shorter = [change(n, tokens_from=50 + n, tokens_to=49 + n) for n in range(60)]
+    outcome = pages.check_uniform_edits(holding(crawl(160), [], shorter + others))
+    assert "by exactly -1 word:" in outcome.evidence
     menu = [change(n, tokens_from=50 + n, tokens_to=60 + n, band="edited") for n in range(60)]
     outcome = pages.check_uniform_edits(holding(crawl(160), [], menu + others))
     assert outcome.evidence == (
