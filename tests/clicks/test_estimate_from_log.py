@@ -210,7 +210,7 @@ def test_truncated_files_keep_what_came_before(tmp_path: Path) -> None:
 def test_a_log_without_any_impression_is_an_error(tmp_path: Path) -> None:
     log, out = tmp_path / "log.jsonl.gz", tmp_path / "out.parquet"
     log.write_bytes(gzip.compress(lines(RECORDS))[:12])
-    with pytest.raises(DataError, match=r"found none in .* records \(file_truncated 1\)"):
+    with pytest.raises(DataError, match=r"found none in .* record \(file_truncated 1\)"):
         estimate_from_log(log, "sdbn", out)
     assert not out.exists()
 
@@ -309,7 +309,7 @@ def test_invalid_arguments(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="expected a Parquet file"):
         estimate_from_log(tmp_path / "bad.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "results": [1]}).write_parquet(tmp_path / "long.parquet")
-    with pytest.raises(DataError, match=r"found none in .* records \(bad_results 1\)"):
+    with pytest.raises(DataError, match=r"found none in .* record \(bad_results 1\)"):
         estimate_from_log(tmp_path / "long.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "links": ["u"]}).write_parquet(tmp_path / "other.parquet")
     with pytest.raises(FormatError, match=r"the columns query, results .*; missing: "):

@@ -54,7 +54,7 @@ def test_damage_is_an_error_with_its_line(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"0\n" * 50_000)[:-20])
     with pytest.raises(FormatError, match="cannot read the gzip stream"):
         list(numbered_lines(path))
-    with pytest.raises(UsageError, match="found a directory or special file"):
+    with pytest.raises(UsageError, match="expected a file, found a folder"):
         list(numbered_lines(tmp_path))
 
 

@@ -1,7 +1,7 @@
 """What the specification of one record makes of a log, against what the stage `log` makes of it.
 
 In: numbered records, each an impression by `make_impression`, or the reason why it is none. Out:
-the kept impressions in keys, in the order of the log, and the reasons by number. The stage is asked
+the kept impressions in keys, in order of time, and the reasons by number. The stage is asked
 through its public function and its tables alone.
 """
 
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
     """What becomes of a log.
 
     Args:
-        kept: Impressions, in the order of the log.
+        kept: Impressions, in order of time.
         reasons: Reasons of rejects by the number of the record.
     """
 
@@ -54,7 +54,7 @@ def judge(record: dict[str, Any], params: LogParameters) -> Impression | str:
 
 def specified(records: Sequence[tuple[int, Impression | str]], params: LogParameters) -> Outcome:
     """The outcome that numbered records must have."""
-    kept, reasons, users = [], {}, dict[str, int]()
+    valid, reasons = [], {}
     impressions = [found for _, found in records if not isinstance(found, str)]
     folded = iter(fold_texts([impression.query for impression in impressions]))
     for number, found in records:
@@ -68,9 +68,14 @@ def specified(records: Sequence[tuple[int, Impression | str]], params: LogParame
             reason = "bad_list" if is_list else "bad_url"
             reasons[number] = reason if text else "query_without_letters"
             continue
-        user = None if found.user is None else users.setdefault(found.user, len(users))
         keys = (key64(text), key64(found.query))
-        kept.append((user, *keys, tuple(map(int, docs)), tuple(found.clicks)))  # type: ignore[arg-type]
+        rest = (*keys, tuple(map(int, docs)), tuple(found.clicks))  # type: ignore[arg-type]
+        valid.append((found.time, found.user, rest))
+    users: dict[str, int] = {}
+    kept = [
+        (None if user is None else users.setdefault(user, len(users)), *rest)
+        for _, user, rest in sorted(valid, key=lambda impression: impression[0])
+    ]
     return Outcome(kept, reasons)
 
 

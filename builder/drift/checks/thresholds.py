@@ -12,15 +12,15 @@ counts. It is also multiplied by the ratio of rows below the new minimum to rows
 of equal width (at most 1), because other rules may drop rows with low counts. The judgements of a
 query appear and disappear together, so E counts queries rather than judgements: it is multiplied by
 the ratio of queries to rows among the rows below the new minimum. If the probability that a rise is
-due to chance is below 5 %, but above 10^-6, the check is undecided. It is also undecided if fewer
-rows are missing than the new minimum would drop, by more than a standard deviation and more than a
-tenth: their counts rose, for example because bots send rare queries. Rows with a count of 0 are
-ignored: nothing was counted (manual assessments, imported releases). The number of judged documents
-per query is not compared: it changes with the traffic, but does not follow a Poisson distribution.
+due to chance is below 5 %, but above 10^-6, the check is undecided. It is also undecided if one
+minimum rises although most of the rows below it are in both snapshots: then the counts of rare
+queries rose, for example because bots send them. Rows with a count of 0 are ignored: nothing was
+counted (manual assessments, imported releases). The number of judged documents per query is not
+compared: it changes with the traffic, but does not follow a Poisson distribution.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -40,9 +40,9 @@ MIN_DOUBTFUL_ROWS = -math.log(0.05)
 """Minimum number of rows expected below a raised minimum for their absence to leave the check
 undecided: if so many rows are expected, the probability of finding none is 5 %."""
 
-MAX_SHARE_NOT_DROPPED = 0.1
-"""Maximum share of the rows expected to be dropped by a raised minimum that may remain: the counts
-of some rows vary more than a Poisson distribution allows."""
+MIN_MISSING_RATIO = 0.3
+"""Minimum ratio of the missing rows below a raised minimum to the rows that it is expected to drop.
+If fewer are missing, the counts of rare rows rose instead."""
 
 DETECTABLE_FACTOR = 4
 """If a rise of a minimum by this factor would not be detected, the check is undecided."""
@@ -130,16 +130,16 @@ class PoissonCountModel:
         """
         return self.expected_rows_below(other_minimum) if other_minimum > self.minimum else 0.0
 
-    def is_drop_plausible(self, raised_minimum: int) -> bool:
-        """Whether the other snapshot lacks about as many rows as a raised minimum would drop."""
+    def are_rows_dropped(self, raised_minimum: int) -> bool:
+        """Whether the other snapshot lacks rows that a raised minimum would drop.
+
+        True if the raised minimum is expected to drop less than one row.
+        """
         values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
         below = values < raised_minimum
         means = values[below] * (self.growth[1] / self.growth[0])
-        dropped = scipy.stats.poisson.cdf(raised_minimum - 1, means)
-        expected = (rows[below] * dropped).sum()
-        deviation = np.sqrt((rows[below] * dropped * (1 - dropped)).sum())
-        tolerance = max(deviation, MAX_SHARE_NOT_DROPPED * expected)
-        return bool(missing[below].sum() >= expected - tolerance)
+        dropped = (rows[below] * scipy.stats.poisson.cdf(raised_minimum - 1, means)).sum()
+        return bool(dropped < 1 or missing[below].sum() >= MIN_MISSING_RATIO * dropped)
 
     def _ratio_to_next_range(self, raised_minimum: int) -> float:
         """Return the ratio of rows below a raised minimum to rows in the next range, at most 1.
@@ -175,24 +175,25 @@ class PoissonCountModel:
 
 def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the minimum counts per query and per judgement between the two snapshots."""
-    moved, blind, sees, numbers = [], [], [], {}
-    for label, (table, value) in COLUMNS_WITH_MINIMUM.items():
-        before, after = count_rows_by_value(connection, table, value)
-        if not (before and after):
-            continue
-        growth = _sum_common_values(connection, table, value)
-        queries = _count_queries_by_smallest_value(connection, table, value)
-        forward = PoissonCountModel(before, growth, queries[0])
-        backward = PoissonCountModel(after, (growth[1], growth[0]), queries[1])
+    models = dict(_fit_count_models(connection))
+    if not models:
+        return undecided_outcome("a snapshot has neither queries nor judgements with counts")
+    numbers = {
+        label: {"least_from": forward.minimum, "least_to": backward.minimum}
+        for label, (forward, backward) in models.items()
+    }
+    rare_rows_rose = not all(
+        min(pair, key=_minimum).are_rows_dropped(max(map(_minimum, pair)))
+        for pair in models.values()
+    )
+    moved, blind, sees = [], [], []
+    for label, (forward, backward) in models.items():
         least = (forward.minimum, backward.minimum)
-        numbers[label] = {"least_from": least[0], "least_to": least[1]}
-        lower = forward if least[0] < least[1] else backward
-        missing = lower.expected_missing_rows(max(least))
+        missing = min(forward, backward, key=_minimum).expected_missing_rows(max(least))
         change = f"the change from {least[0]} to {least[1]}"
         needed = _describe_needed_impressions(connection, forward)
-        if missing >= MIN_DOUBTFUL_ROWS and not lower.is_drop_plausible(max(least)):
-            kept = f"more rows below {max(least)} are in both snapshots than it would leave"
-            blind.append(f"{label} ({change} is not due to a threshold alone: {kept})")
+        if missing >= MIN_DOUBTFUL_ROWS and rare_rows_rose:
+            blind.append(f"{label} ({change} may be due to higher counts of rare queries)")
         elif missing >= MIN_EXPECTED_ROWS:
             moved.append(f"the minimum number of {label} changed from {least[0]} to {least[1]}")
         elif missing >= MIN_DOUBTFUL_ROWS:
@@ -201,14 +202,32 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
             blind.append(f"{label} ({needed})")
         else:
             sees.append(f"a minimum of {raised} {label} instead of {least[0]}")
-    if not numbers:
-        return undecided_outcome("a snapshot has neither queries nor judgements with counts")
     if moved:
         return Outcome(True, "; ".join(moved) + ": a threshold was changed", numbers)
     if blind:
         return Outcome(None, "too few rows are close to a threshold", numbers, "; ".join(blind))
     says = "no minimum count changed by more than chance allows"
     return Outcome(False, says, numbers, "; ".join(sees))
+
+
+def _minimum(model: PoissonCountModel) -> int:
+    return model.minimum
+
+
+def _fit_count_models(
+    connection: duckdb.DuckDBPyConnection,
+) -> Iterator[tuple[str, tuple[PoissonCountModel, PoissonCountModel]]]:
+    """Yield, for each kind of count, the models of the earlier and of the later snapshot.
+
+    Kinds of counts that a snapshot lacks are left out.
+    """
+    for label, (table, value) in COLUMNS_WITH_MINIMUM.items():
+        before, after = count_rows_by_value(connection, table, value)
+        if before and after:
+            growth = _sum_common_values(connection, table, value)
+            queries = _count_queries_by_smallest_value(connection, table, value)
+            forward = PoissonCountModel(before, growth, queries[0])
+            yield label, (forward, PoissonCountModel(after, (growth[1], growth[0]), queries[1]))
 
 
 def _describe_needed_impressions(
