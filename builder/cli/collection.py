@@ -59,16 +59,15 @@ def validate(
     from builder.collection import findings as formats
     from builder.collection import validate as checks
 
-    severities = checks.parse_severities(tuple(severity or ()))
-    versions = checks.find_versions_to_validate(collection, all_versions=all_versions)
-    snapshots = {str(version): checks.read_snapshot_names(version) for version in versions}
     run_checks = checks.validate_all_versions if all_versions else checks.validate
     findings = run_checks(
         collection,
         select=tuple(select or ()),
         ignore=tuple(ignore or ()),
-        severities=severities,
+        severities=checks.parse_severities(tuple(severity or ())),
     )
+    versions = checks.find_versions_to_validate(collection, all_versions=all_versions)
+    snapshots = {str(version): checks.read_snapshot_names(version) for version in versions}
     if format is FindingFormat.JSON:
         typer.echo(formats.format_json(findings, snapshots))
     else:
