@@ -176,9 +176,9 @@ def anderson_darling(values: Floats) -> AndersonDarlingTest:
     """Test n >= 3 values for normality with the Anderson-Darling test.
 
     The p-value is the piecewise approximation by D'Agostino and Stephens (1986), Table 4.9, for
-    A* = A^2 (1 + 0.75/n + 2.25/n^2). It replaces
-    the p-value of scipy, which is truncated to [0.01, 0.15]. statsmodels is not used because its
-    statistic is infinite if a value is 9 standard deviations from the mean.
+    A* = A^2 (1 + 0.75/n + 2.25/n^2). It replaces the p-value of scipy, which is truncated to
+    [0.01, 0.15]. statsmodels is not used because its statistic is infinite if a value is 9 standard
+    deviations from the mean.
     """
     n = len(values)
     test = scipy.stats.anderson(values, "norm", method="interpolate")  # type: ignore[call-overload]
