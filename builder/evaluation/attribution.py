@@ -95,8 +95,8 @@ def attribute_score_changes(
         depth: Number of documents evaluated per query.
         splits: Evaluate only queries of these splits.
         earlier_statistics: Run files of the same systems for every later snapshot, ranked with the
-            collection statistics of the preceding snapshot, to split the residual; see
-            `search_snapshot`.
+            collection statistics of the preceding snapshot (see `search_snapshot`). They split the
+            residual, which is the change that none of the causes explains. May be empty.
 
     Raises:
         UsageError: No system has runs for consecutive snapshots, a path cannot be assigned to a
@@ -141,7 +141,7 @@ def attribute_score_changes(
 
 
 def _assign_run_files(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, RunFile]:
-    """Return a mapping from (system, snapshot) to the run file."""
+    """Return the run file of each system and snapshot, as a mapping from (system, snapshot)."""
     numbers = number_snapshots({name: path.parent for name, path in qrels.items()})
     files = assign_runs(runs, sorted(qrels), numbers) if runs else []
     return {(file.system, file.snapshot): file for file in files}
@@ -154,7 +154,11 @@ def _read_ranking_with_earlier_statistics(
     qrels_paths: Mapping[str, Path],
     depth: int,
 ) -> pl.DataFrame:
-    """Read a system's ranking computed with the statistics of the preceding snapshot."""
+    """Read the ranking that used the collection statistics of the preceding snapshot.
+
+    Raises:
+        UsageError: There is no such run file for the system and snapshot.
+    """
     system, snapshot = system_and_snapshot
     if system_and_snapshot not in earlier_run_files:
         found = ", ".join(f"{s} for {n}" for s, n in sorted(earlier_run_files))
@@ -172,10 +176,10 @@ def _read_ranking_with_earlier_statistics(
 
 
 def unchanged_document_ids(document_changes: Path, pair: Pair) -> pl.Series:
-    """Return the ids of the documents with the same words in both snapshots of a pair.
+    """Return the ids of the documents that have the same words in both of two snapshots.
 
     Raises:
-        DataError: The document changes between these snapshots are not recorded.
+        DataError: The document changes between the two snapshots are not recorded.
     """
     changes = parquet.scan(document_changes).filter(from_snapshot=pair[0], to_snapshot=pair[1])
     if changes.head(1).collect().is_empty():
@@ -190,7 +194,10 @@ def unchanged_document_ids(document_changes: Path, pair: Pair) -> pl.Series:
 def _read_run_with_aligned_ids(
     file: RunFile, qrels: pl.DataFrame, depth: int, snapshot_folder: Path
 ) -> tuple[Run, pl.DataFrame]:
-    """Read a run; return the run and the judgements with ids that are the same in all snapshots."""
+    """Read a run, and return it with the judgements of its snapshot.
+
+    The ids in both are replaced with keys that are the same in all snapshots.
+    """
     run = read_snapshot_run(file.path, depth, snapshot_folder)
     scorer = RunScorer(qrels, [])
     require_judged_queries(scorer.score(run), scorer, file)

@@ -40,8 +40,8 @@ class Evaluation:
 
     Args:
         parameters: Parameters of the evaluation.
-        snapshots: Names of the snapshots, ordered by `number_order`; dates are in chronological
-            order.
+        snapshots: Names of the snapshots, ordered by `number_order`, which sorts dates
+            chronologically and numbers by value.
         systems: Names of the systems, sorted.
         effectiveness: Mean scores; columns as in `results.EFFECTIVENESS`.
         significance: Comparison of systems with the pivot; columns as in `results.SIGNIFICANCE`.
@@ -49,7 +49,7 @@ class Evaluation:
         agreement: Agreement of system rankings; columns as in `results.AGREEMENT`.
         query_scores: Score of each judged query, and its difference from the score of the pivot
             (Keller et al. 2024, equation 4); columns as in `perquery.QUERY_SCORES`.
-        query_drops: Per pair of snapshots, score in the first minus score in the second for queries
+        query_drops: Score in the first minus score in the second snapshot of each pair, for queries
             judged in both; columns as in `perquery.QUERY_DROPS`.
     """
 
@@ -83,7 +83,14 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _LazyRun:
-    """Run of a system for a snapshot; `score` scores it and, if it is in a file, reads it first."""
+    """Run of a system for a snapshot, which is not read until `score` is called.
+
+    Args:
+        system: Name of the system.
+        snapshot: Name of the snapshot.
+        score: Function that computes the scores of the run; it first reads the run if it is in a
+            file.
+    """
 
     system: str
     snapshot: str

@@ -20,7 +20,8 @@ class EvaluationParameters:
         pivot: System with which all others are compared; None to compare no systems.
         depth: Number of documents evaluated per query, the same for every run; None for all.
         pairs: Pairs of snapshots to compare. `first`: the first snapshot with each later one;
-            `consecutive`: each with the next; `all`: each with every later one.
+            `consecutive`: each snapshot with the next one; `all`: each snapshot with every
+            later one.
         resamples: Number of bootstrap resamples; 0 for no intervals.
         confidence: Coverage of the bootstrap intervals, between 0 and 1.
         seed: Seed of the bootstrap.

@@ -1,6 +1,6 @@
 """Trends of several systems, their ranking, and tests of the differences between their slopes.
 
-Fits a trend per system, measure and any other key, ranks systems by estimated end-point
+Fits a trend per system, measure and any other key column, ranks systems by estimated end-point
 performance, and compares the slopes of every pair of systems with z-tests, following Kenter, Balog
 & de Rijke (2015), sections 3, 5 and 6.1.
 
@@ -213,7 +213,10 @@ def _fit_trends(
 
 
 def _best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Select the trend with the highest end point per system and measure; sort best first."""
+    """Select the trend with the highest end point of each system and measure.
+
+    The selected trends are sorted by measure and descending end point.
+    """
     order = ["measure", "end_point", *(key for key in keys if key != "measure")]
     falling = [column == "end_point" for column in order]
     best_first = trends.sort(order, descending=falling, nulls_last=True)

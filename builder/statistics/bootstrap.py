@@ -27,7 +27,7 @@ class QueryScores(Protocol):
 
     @property
     def keys(self) -> Sequence[str]:
-        """Ids of the queries that are the same in all snapshots, in the row order of `values`."""
+        """Key of each query, the same in all snapshots, in the row order of `values`."""
 
     @property
     def values(self) -> Floats:
@@ -35,7 +35,9 @@ class QueryScores(Protocol):
 
 
 def bootstrap_counts(units: int, resamples: int, seed: int, stream: int = 0) -> Iterator[Floats]:
-    """Yield, per block of resamples, the number of times that each unit is drawn.
+    """Draw bootstrap resamples, and yield how often each unit is drawn in each resample.
+
+    Resamples are drawn in blocks that fit into memory.
 
     Args:
         units: Number of units, which is also the number of draws per resample; at least 1.
@@ -44,7 +46,8 @@ def bootstrap_counts(units: int, resamples: int, seed: int, stream: int = 0) -> 
         stream: Second half of the generator's key, for independent draws with the same seed.
 
     Yields:
-        Counts of shape (block, units), with `resamples` rows in total; each row sums to `units`.
+        Counts of one block of resamples, shape (resamples in the block, units). All blocks together
+        have `resamples` rows; each row sums to `units`.
     """
     generator = np.random.Philox(key=np.array([seed, stream], dtype=np.uint64))
     block = max(1, _BLOCK_CELLS // units)
@@ -69,8 +72,9 @@ def resampled_means(
         stream: Second half of the generator's key, for independent draws with the same seed.
 
     Returns:
-        Array (resamples, systems, measures) per snapshot; NaN for resamples without a judged query
-        of the snapshot, and for all resamples if there are fewer than two queries.
+        Array of shape (resamples, systems, measures) for each snapshot; NaN for resamples
+        without a judged query of the snapshot, and for all resamples if there are fewer than two
+        queries.
     """
     units = sorted({query for scores in snapshots for query in scores.keys})
     means = [np.full((resamples, *scores.values.shape[1:]), np.nan) for scores in snapshots]

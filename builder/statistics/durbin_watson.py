@@ -10,10 +10,10 @@ precision P restricted to C'e = 0, so that, with G = A - xI and K(u) = P - 2iuG,
 
     phi(u) = (det K(u) det(C'K(u)^-1 C) / (det P det(C'P^-1 C)))^(-1/2).
 
-K is tridiagonal, so a single pass over the n batches computes both determinants for all u, without
-solving an n x n eigenvalue problem. Every pivot has a positive real part, so the sum of principal
-logarithms is on the correct branch. The integral over u uses a logarithmic grid, on which the
-trapezoidal rule converges geometrically.
+K is tridiagonal, so a single pass over the n residuals computes both determinants for all u,
+without solving an n x n eigenvalue problem. Every pivot has a positive real part, so the sum of
+principal logarithms is on the correct branch. The integral over u uses a logarithmic grid, on which
+the trapezoidal rule converges geometrically.
 """
 
 import math
@@ -27,7 +27,10 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 ComplexVector: TypeAlias = npt.NDArray[np.complex128]
 
 STEP = 1 / 24
-"""Distance between nodes in log u; the error decreases exponentially with 1 / STEP."""
+"""Distance in log u between nodes of the integration grid.
+
+The integration error decreases exponentially with 1 / STEP.
+"""
 NODES_PER_BLOCK = 384
 NEGLIGIBLE = 1e-17
 MAX_GRID_LENGTH = 200.0
@@ -94,7 +97,7 @@ def durbin_watson_cdf(statistic: float, precision: Vector, constraint: Vector) -
 def _log_characteristic_function(
     nodes: Vector, statistic: float, precision: Vector, basis: Vector
 ) -> ComplexVector:
-    """Compute the logarithm of the characteristic function of the quadratic form at each node."""
+    """Compute the logarithm of phi(u) for each node u of the grid (see the module docstring)."""
     log_k, log_s = _log_determinants(nodes, statistic, precision, basis)
     zero = np.zeros(1)
     log_k0, log_s0 = _log_determinants(zero, statistic, precision, basis)
@@ -105,7 +108,7 @@ def _log_characteristic_function(
 def _log_determinants(
     nodes: Vector, statistic: float, precision: Vector, basis: Vector
 ) -> tuple[ComplexVector, ComplexVector]:
-    """Compute log det K and log det C'K^-1 C at each node (see the module docstring)."""
+    """Compute log det K and log det C'K^-1 C for each node u (see the module docstring)."""
     last = len(precision) - 1
     off = 2j * nodes
     log_k = np.zeros(len(nodes), dtype=np.complex128)

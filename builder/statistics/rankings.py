@@ -21,7 +21,10 @@ DEFAULT_RBO_P = 0.9
 TIE_TOLERANCE = 1e-12
 """Maximum difference between tied scores; rounding errors of means in [0, 1] are smaller."""
 DECIMALS = 12
-"""Decimals of Spearman's correlation; the last bits of square roots differ between C libraries."""
+"""Number of decimals to which Spearman's correlation is rounded.
+
+Rounding hides the last bits of square roots, which differ between C libraries.
+"""
 
 
 def kendall_tau_b(first: Floats, second: Floats) -> Floats:
@@ -86,7 +89,10 @@ def _agreement_at_depth(first_ranks: Floats, second_ranks: Floats, depth: int) -
 
 
 def spearman_correlation(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """Compute Spearman's rank correlation of pairs of integers; None if a variable is constant."""
+    """Compute Spearman's rank correlation of pairs of integers.
+
+    Returns None if all first or all second elements of the pairs are equal.
+    """
     first = _doubled_ranks([a for a, _ in pairs])
     second = _doubled_ranks([b for _, b in pairs])
     mean = len(pairs) + 1

@@ -35,7 +35,11 @@ P_VALUE_SEGMENTS = (
     (0.600, (0.9177, -4.279, -1.38), False),
     (13.0, (1.2937, -5.709, 0.0186), False),
 )
-"""Upper bound of A*, coefficients of the exponent, and whether to subtract the result from 1."""
+"""Segments of the p-value approximation in `anderson_darling`.
+
+Each segment has an upper bound of A*, the coefficients of a quadratic polynomial in A*, and whether
+the exponential of the polynomial is subtracted from 1.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,12 @@ def binomial_p_value(successes: int, trials: int, rate: float) -> float:
 
 
 def chi_square_lower_p_value(statistic: float, df: int) -> float:
-    """Return the probability of a chi-square statistic of at most this size."""
+    """Return the probability that a chi-square variable is at most `statistic`.
+
+    Args:
+        statistic: Chi-square statistic.
+        df: Degrees of freedom.
+    """
     return float(scipy.special.chdtr(df, statistic))
 
 
@@ -167,8 +176,9 @@ def anderson_darling(values: Floats) -> AndersonDarlingTest:
     """Test n >= 3 values for normality with the Anderson-Darling test.
 
     The p-value is the piecewise approximation by D'Agostino and Stephens (1986), Table 4.9, for
-    A* = A^2 (1 + 0.75/n + 2.25/n^2). scipy truncates the p-value to [0.01, 0.15], and the statistic
-    of statsmodels is infinite for a value 9 standard deviations from the mean.
+    A* = A^2 (1 + 0.75/n + 2.25/n^2). It replaces the p-value of scipy, which is truncated to
+    [0.01, 0.15]. statsmodels is not used because its statistic is infinite if a value is 9 standard
+    deviations from the mean.
     """
     n = len(values)
     test = scipy.stats.anderson(values, "norm", method="interpolate")  # type: ignore[call-overload]

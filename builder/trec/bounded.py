@@ -14,7 +14,7 @@ from builder.io.parquet import MAGIC
 from builder.io.sources import Source
 
 MAX_BYTES = 4 * 2**30
-"""Default maximum size of a decompressed run in bytes; about 75 million lines."""
+"""Default maximum size of a decompressed run in bytes, enough for about 75 million lines."""
 
 MAX_TEXT_BYTES = 2**30
 """Default maximum size in bytes of a text file that is loaded into memory at once."""

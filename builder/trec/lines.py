@@ -7,7 +7,8 @@ number or a duplicate (query, document) pair raises an error that names file and
 and CRLF are accepted.
 
 Files whose columns are separated by single characters are parsed by Arrow. All other files, and
-files with an error, are parsed line by line, which gives the same rows and the line of the error.
+files with an error, are parsed line by line, which gives the same rows, or the number of the line
+with the error.
 """
 
 import re
@@ -27,7 +28,7 @@ _FLOAT = re.compile(
 _INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 _SPACE = ord(" ")
 _CACHED_BYTES = 2**18
-"""Number of bytes scanned at once; a block and its masks fit into the cache of a CPU core."""
+"""Number of bytes scanned at a time: few enough that the cache of a CPU core holds them."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def parse_trec(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame
         (`query_id`, `doc_id`) pair is unique.
 
     Raises:
-        FormatError: A line is malformed or repeats a pair; the error names file and line.
+        FormatError: A line is malformed or repeats a (query, document) pair; the error names file
+            and line.
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
@@ -112,10 +114,10 @@ def _parse_with_arrow(data: bytes, trec_format: TrecFormat) -> pl.DataFrame | No
 
 
 def _copy_to_arrow(data: bytes) -> pa.Buffer:
-    """Copy bytes to memory of Arrow.
+    """Copy the content of a file to memory that is managed by Arrow instead of Python.
 
-    A thread of Arrow may free its input after the file is parsed. Freeing bytes of Python while the
-    interpreter exits aborts the process, which then ends with code 134 instead of 1.
+    A thread of Arrow may free its input after the file is parsed. If Python manages that memory and
+    the interpreter is exiting, the process is aborted and ends with code 134 instead of 1.
     """
     buffer = pa.allocate_buffer(len(data))
     np.frombuffer(buffer, dtype=np.uint8)[:] = np.frombuffer(data, dtype=np.uint8)
@@ -123,9 +125,10 @@ def _copy_to_arrow(data: bytes) -> pa.Buffer:
 
 
 def _may_have_duplicates(frame: pl.DataFrame) -> bool:
-    """Return whether two pairs (`query_id`, `doc_id`) have the same hash.
+    """Return whether any two rows have the same hash of `query_id` and `doc_id`.
 
-    Distinct hashes prove that pairs are unique; equal hashes may be a collision.
+    If all hashes differ, all (query, document) pairs are unique. Two equal hashes may belong to
+    different pairs, so the result True does not prove that there are duplicates.
     """
     hashes = frame.select(pl.struct("query_id", "doc_id").hash()).to_series().to_numpy()
     ordered = np.sort(hashes)
@@ -140,7 +143,10 @@ def first_nonblank_line(data: bytes) -> bytes:
 
 
 def _count_single_separators(data: bytes) -> int | None:
-    """Count the separators in a file; None if two are adjacent or the file starts with one."""
+    """Count whitespace and control bytes; return None if two are adjacent or one starts the file.
+
+    Also returns None if the file is empty.
+    """
     codes = np.frombuffer(data, dtype=np.uint8)
     count, follows_separator = 0, True
     for start in range(0, len(codes), _CACHED_BYTES):

@@ -65,7 +65,7 @@ def to_release_ids(run: Run, snapshot: Path) -> Run:
 
 
 def read_release_ids(snapshot: Path) -> pl.DataFrame | None:
-    """Read the `schemas.ReleaseIds` table of a snapshot; None if the snapshot was not imported."""
+    """Read the `schemas.ReleaseIds` table of a snapshot; return None if it was not imported."""
     path = snapshot / RELEASE_IDS_FILE
     return parquet.read(path) if path.is_file() else None
 
@@ -80,12 +80,15 @@ def read_query_keys(snapshot: Path) -> dict[str, str]:
 
 
 def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
-    """Replace the ids in `query_id` and `doc_id` with keys that are the same in all snapshots."""
+    """Replace the query and document ids in a table with keys that are the same in all snapshots.
+
+    Ids without a key are kept.
+    """
     return _replace_ids(rows, snapshot, "id", "key")
 
 
 def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
-    """Replace the keys in `query_id` and `doc_id` with the ids of a snapshot.
+    """Replace the query and document keys in a table with the ids used in a snapshot.
 
     Keys without an id are kept. If a key has several ids, its row is repeated for each id.
     """
@@ -95,7 +98,11 @@ def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
 def _replace_ids(
     rows: pl.DataFrame, snapshot: Path, old_column: str, new_column: str
 ) -> pl.DataFrame:
-    """Map `query_id` and `doc_id` from one column of `schemas.ReleaseIds` to another."""
+    """Replace values of `query_id` and `doc_id` according to the release ids of a snapshot.
+
+    A value in `old_column` of the `schemas.ReleaseIds` table is replaced with the value in
+    `new_column` of the same row.
+    """
     ids = read_release_ids(snapshot)
     if ids is None:
         return rows

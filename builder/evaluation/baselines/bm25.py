@@ -105,7 +105,7 @@ class Bm25Index:
         return np.array(self._documents[document_number], dtype=np.int32)
 
     def postings(self, term_id: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """Return the postings of a term: numbers of documents, and the BM25 scores of the term."""
+        """Return the numbers of the documents that contain a term, and its BM25 score in each."""
         matrix = self._model.scores
         start, end = matrix["indptr"][term_id], matrix["indptr"][term_id + 1]
         return matrix["indices"][start:end].astype(np.int64), matrix["data"][start:end]
@@ -117,7 +117,7 @@ class Bm25Index:
         return np.asarray(np.log(1 + (len(self) - counts + 0.5) / (counts + 0.5)))
 
     def scores(self, terms: TermIds) -> npt.NDArray[np.float32]:
-        """Return the BM25 score of every document.
+        """Return the BM25 score of every document for a query, given by the ids of its terms.
 
         A term that occurs several times in the query contributes once per occurrence.
         """
@@ -127,7 +127,7 @@ class Bm25Index:
     def weighted_scores(
         self, terms: TermIds, weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Return the weighted sum of BM25 term scores of every document; terms must be distinct."""
+        """Return, for every document, the weighted sum of the BM25 scores of distinct terms."""
         scores = np.zeros(len(self))
         for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
             documents, values = self.postings(term)
@@ -135,7 +135,9 @@ class Bm25Index:
         return scores
 
     def top_hits(self, query_id: str, scores: npt.NDArray[np.floating[Any]]) -> pl.DataFrame:
-        """Return the top `depth` documents with positive scores, including ties with the last one.
+        """Return the top documents with positive scores for a query.
+
+        There are more than `depth` documents if several have the score at rank `depth`.
 
         Returns:
             Columns `query_id`, `doc_id`, `score`.
@@ -147,7 +149,10 @@ class Bm25Index:
     def top_documents(
         self, scores: npt.NDArray[np.floating[Any]], depth: int
     ) -> npt.NDArray[np.int64]:
-        """Return the numbers of the top `depth` documents; ties are broken as in trec_eval."""
+        """Return the document numbers of the `depth` highest positive scores, best first.
+
+        Ties are broken as in trec_eval.
+        """
         documents, values = _top_indexes_with_ties(scores, depth)
         frame = pl.DataFrame({"document": documents, "score": values.astype(np.float32)})
         ids = frame.with_columns(doc_id=self.doc_ids.gather(documents))
@@ -261,7 +266,10 @@ def _scale_columns_in_place(scores: dict[str, Any], factors: npt.NDArray[np.floa
 def _top_indexes_with_ties(
     scores: npt.NDArray[np.floating[Any]], depth: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.floating[Any]]]:
-    """Return indexes and scores of the top `depth` documents, including ties with the last one."""
+    """Return the indexes and values of the top `depth` positive scores, in index order.
+
+    Scores that are equal to the one at rank `depth` are also returned.
+    """
     positive = np.flatnonzero(scores > 0)
     values = scores[positive]
     if len(values) > depth:

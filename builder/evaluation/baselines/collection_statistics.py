@@ -47,11 +47,11 @@ class CollectionStatistics:
     def rescale_parameters(
         self, index_statistics: "CollectionStatistics", k1: float, b: float
     ) -> tuple[float, float]:
-        """Return k1 and b adjusted so that an index uses the mean length of these statistics.
+        """Return k1 and b adjusted so that an index uses `self.mean_length` as mean length.
 
-        `index_statistics` are the statistics of the index itself. BM25 adds the summands k1 (1 - b)
-        and k1 b length / mean length to the term frequency. The adjustment multiplies the second
-        summand by `index_statistics.mean_length` / `self.mean_length`.
+        `index_statistics` are the statistics of the indexed documents. BM25 adds the summands
+        k1 (1 - b) and k1 b length / mean length to the term frequency. The adjustment multiplies
+        the second summand by `index_statistics.mean_length` / `self.mean_length`.
         """
         constant, slope = k1 * (1 - b), k1 * b * index_statistics.mean_length / self.mean_length
         total = constant + slope
@@ -101,7 +101,7 @@ def _add_document_frequencies(
     document_terms: list[npt.NDArray[np.int32]],
     vocabulary_size: int,
 ) -> npt.NDArray[np.int64]:
-    """Return the document frequencies of term ids, updated with the terms of more documents."""
+    """Return document frequencies by term id, increased by the terms of a batch of documents."""
     distinct = (
         np.concatenate([np.unique(term_ids) for term_ids in document_terms])
         if document_terms

@@ -19,8 +19,12 @@ EXPANDED = {
     "terms": pl.List(pl.String()),
     "weights": pl.List(pl.Float64()),
 }
-"""`source`: `judged` (earlier judgements), `pseudo` (top documents of BM25) or `none` (the query is
-unchanged); `terms` and `weights`: distinct index terms, null for an unchanged query."""
+"""Schema of tables of expanded queries.
+
+`source`: `judged` (earlier judgements), `pseudo` (top documents of BM25) or `none` (the query is
+unchanged); `terms` and `weights`: distinct index terms and their weights, null for an unchanged
+query.
+"""
 
 Floats = npt.NDArray[np.float64]
 RelevantDocuments = tuple[list[TermIds], list[float], list[str]]

@@ -34,8 +34,8 @@ def read_earlier_feedback(
 
     Returns:
         Table with schema `FEEDBACK` and one row per query and document, sorted by query and
-        descending grade. A pair that was relevant in several snapshots has the grade and text of
-        the latest. Documents without a text are omitted.
+        descending grade. A query-document pair that was relevant in several snapshots has the
+        grade and text of the latest. Documents without a text are omitted.
 
     Raises:
         UsageError: A file is unreadable.

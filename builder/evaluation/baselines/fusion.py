@@ -69,11 +69,11 @@ def read_scores(path: Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
         max_bytes: Maximum decompressed size of the file.
 
     Returns:
-        Columns `query_id`, `doc_id`, `score`, with one row per pair.
+        Columns `query_id`, `doc_id`, `score`, with one row per query-document pair.
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: A line is malformed or repeats a pair.
+        FormatError: A line is malformed or repeats a query-document pair.
     """
     data = read_decompressed_bytes(path, max_bytes)
     columns = len(first_nonblank_line(data).split())

@@ -104,7 +104,7 @@ def _best_candidate_query(
     targets: Sequence[int],
     parameters: KeyQueryParameters,
 ) -> TermIds:
-    """Return the term ids of the best candidate; an empty array if no candidate qualifies."""
+    """Return the term ids of the best candidate query, or an empty array if none qualifies."""
     if not targets:
         return np.zeros(0, np.int32)
     terms = _candidate_terms(index, query, documents, parameters.fb_terms)
@@ -126,8 +126,8 @@ def _candidate_terms(
 ) -> TermIds:
     """Return the rarest terms of the query, then the other terms with the highest P(w|R) idf(w).
 
-    There are at most `limit` terms of each kind; terms of the query are in query order. R is the
-    relevance model of the documents.
+    There are at most `limit` terms from the query, in query order, and at most `limit` other terms.
+    R is the relevance model of the documents.
     """
     terms, probabilities = relevance_model(documents[0], np.array(documents[1]))
     new = ~np.isin(terms, query)
@@ -138,7 +138,10 @@ def _candidate_terms(
 
 
 def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the numbers of documents that contain a term, and BM25 scores (terms x documents)."""
+    """Return the documents that contain at least one of the terms, and a matrix of BM25 scores.
+
+    Documents are given by number; the matrix has one row per term and one column per document.
+    """
     postings = [index.postings(term) for term in terms.tolist()]
     found = np.unique(np.concatenate([documents for documents, _ in postings]))
     scores = np.zeros((len(terms), len(found)))

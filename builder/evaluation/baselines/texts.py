@@ -19,7 +19,7 @@ def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
 
     Raises:
         UsageError: The file is unreadable.
-        DataError: A query has no text in the language of the suffix.
+        DataError: A query has no text in the column `text` + `suffix`.
     """
     column = f"text{suffix}"
     texts = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
@@ -34,11 +34,12 @@ def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
 def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
     """Yield batches of documents with columns `doc_id` and `text`.
 
-    `text` consists of the title and the text, separated by a line break.
+    The column `text` contains the title and the body of each document, separated by a line break.
 
     Raises:
         UsageError: A file is unreadable.
-        DataError: The documents were not translated into the language of the suffix.
+        DataError: The column `text` + `suffix` has no texts, because the documents were not
+            translated.
     """
     text = f"text{suffix}"
     for path in files:
@@ -62,7 +63,7 @@ def _full_text_expression(suffix: str) -> pl.Expr:
 
 
 def read_document_texts(files: Sequence[Path], doc_ids: pl.Series, suffix: str) -> pl.DataFrame:
-    """Read the texts of the given documents into a table with columns `doc_id` and `text`.
+    """Read the texts of documents, selected by id, into a table of `doc_id` and `text`.
 
     Raises:
         UsageError: A file is missing.

@@ -1,8 +1,9 @@
 """Per-query scores and means of all systems in a snapshot.
 
 Scores are an array of shape (judged queries, systems, measures). A judged query that is missing
-from a run scores 0, and unjudged queries in a run are ignored; both are counted. If a system has no
-run for the snapshot, all its scores are NaN.
+from a run scores 0, and unjudged queries in a run are ignored; the numbers of missing and of
+unjudged queries are returned with the scores. If a system has no run for the snapshot, all its
+scores are NaN.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,8 +52,8 @@ class SnapshotScores:
         unjudged: Number of queries without judgements in each system's run; -1 if the system has
             no run.
         irrelevant: Whether each query has no relevant document, shape (queries,).
-        keys: Aligned id of each query; differs from its id only in imported releases (see
-            `schemas.ReleaseIds`).
+        keys: Aligned id of each query, which is the same in all snapshots; differs from its id
+            only in imported releases (see `schemas.ReleaseIds`).
     """
 
     snapshot: str

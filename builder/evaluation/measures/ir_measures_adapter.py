@@ -96,5 +96,10 @@ def ir_measures_scores(
 
 
 def _to_ir_measures_qrels(rows: pl.DataFrame, package: Any) -> list[Any]:
-    """Convert rows with the columns `number`, `doc_id`, `grade` to qrels of ir_measures."""
+    """Convert judgements to qrels of ir_measures, with row numbers instead of query ids.
+
+    Args:
+        rows: Columns `number` (row number of the query), `doc_id`, `grade`.
+        package: The imported package ir_measures.
+    """
     return [package.Qrel(str(query), *row) for query, *row in rows.iter_rows()]

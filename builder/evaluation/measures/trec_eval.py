@@ -53,7 +53,7 @@ class TrecEvalScorer:
         }
 
     def scores(self, hits: Hits) -> Floats:
-        """Compute the scores of a run from its hits, in an array (judged queries, measures)."""
+        """Compute the scores of a run from its hits; the shape is (judged queries, measures)."""
         values = np.zeros((len(self._queries), len(self._measures)))
         run = self._build_placeholder_run(hits)
         if not run:
@@ -70,7 +70,8 @@ class TrecEvalScorer:
     def _build_placeholder_run(self, hits: Hits) -> dict[str, dict[str, float]]:
         """Build a run for pytrec_eval, with placeholders for unjudged documents.
 
-        Maps each query id with a relevant hit to a mapping from document id to score.
+        Returns a mapping from the id of each query with a relevant hit to a mapping from document
+        id to score.
         """
         deepest = np.zeros(len(self._queries), dtype=np.int64)
         relevant = hits.grade > 0

@@ -46,7 +46,7 @@ _ABOUT = {
 
 
 MAX_OPEN_CHARTS = 16
-"""Maximum number of charts of pairs of snapshots that are initially expanded."""
+"""Number of charts that compare two snapshots above which these charts are collapsed."""
 
 FOOTER = "A drop is the score in the earlier snapshot minus the score in the later one."
 
@@ -94,7 +94,13 @@ def html_report(evaluation: Evaluation) -> str:
 
 
 def _charts(charts: list[Markup], summary: str, pair_charts: list[Markup]) -> Markup:
-    """Render charts in a grid; more than `MAX_OPEN_CHARTS` charts of pairs are folded."""
+    """Render charts in a grid; collapse `pair_charts` if there are more than `MAX_OPEN_CHARTS`.
+
+    Args:
+        charts: Charts that are always shown.
+        summary: Label of the collapsed section.
+        pair_charts: Charts of pairs of snapshots.
+    """
     if len(pair_charts) <= MAX_OPEN_CHARTS:
         return grid(map(grid_cell, [*charts, *pair_charts]))
     folded = collapsible(f"{summary}: {len(pair_charts)} charts", grid(map(grid_cell, pair_charts)))

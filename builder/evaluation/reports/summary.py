@@ -24,10 +24,10 @@ from builder.evaluation.evaluator import Evaluation
 
 Row = dict[str, Any]
 Key = tuple[str, str, str]
-"""Measure, system and snapshot."""
+"""Key of a summary row: measure, system and snapshot."""
 
 MAX_LISTED_RUNS = 4
-"""Maximum number of runs that are listed for one reason."""
+"""Maximum number of runs that a note names; if there are more, it states only their number."""
 _MEANS = ("mean", "ci_low", "ci_high")
 _COMPARED = (
     *("re_delta_drop", "rnd_absolute_drop", "delta_ri", "effect_ratio"),
@@ -47,8 +47,9 @@ def summary_rows(evaluation: Evaluation, topic_set: str = "full") -> list[Row]:
         there are several: `measure`, `system`, `snapshot`, `queries`, `missing`, `unjudged`,
         `mean`, `ci_low`, `ci_high`, then `re_delta_drop`, `rnd_absolute_drop`, `delta_ri`,
         `effect_ratio`, `p_unpaired` and `p_welch` of the comparison (null for the first snapshot),
-        and `p_pivot`, the corrected p-value of the difference from the pivot. If `pairs` is not
-        `first`, the earlier snapshot follows `snapshot` as `compared_with`.
+        and `p_pivot`, the corrected p-value of the difference from the pivot. If the
+        parameter `pairs` is not `first`, the column `compared_with`, which names the earlier
+        snapshot, follows `snapshot`.
     """
     means = _filter_topic_set(evaluation.effectiveness, topic_set).rename({"value": "mean"})
     comparisons: dict[Key, dict[str | None, Row]] = {}
@@ -85,7 +86,10 @@ def _summary_row(row: Row, compared_with: Row, comparison: Row, p_pivot: float |
 
 
 def missing_interval_notes(evaluation: Evaluation, topic_set: str = "full") -> list[str]:
-    """Return one note per reason why means have no confidence interval, with the runs concerned."""
+    """Return notes that say which runs have means without a confidence interval, and why.
+
+    There is one note per reason.
+    """
     return (
         _filter_topic_set(evaluation.effectiveness, topic_set)
         .filter(pl.col("ci_low").is_null())

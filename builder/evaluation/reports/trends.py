@@ -85,6 +85,6 @@ def _scale_times(times: list[int], left: float, right: float) -> list[float]:
 
 
 def _time_labels(times: list[int]) -> list[str]:
-    """Format times (Unix seconds) as dates in UTC, with hour and minute if any is not midnight."""
+    """Format times (Unix seconds) as dates in UTC, with hour and minute unless all are midnight."""
     pattern = "%Y-%m-%d %H:%M" if any(time % SECONDS_PER_DAY for time in times) else "%Y-%m-%d"
     return [datetime.fromtimestamp(time, UTC).strftime(pattern) for time in times]

@@ -98,7 +98,8 @@ def resolve_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
     """Return the name of the pivot system, which may be given as a name, run file or folder.
 
     Raises:
-        UsageError: The pivot is none of these, or its folder contains runs of several systems.
+        UsageError: The pivot is not the name of a system, a run file or a folder with runs, or the
+            folder contains runs of several systems.
     """
     systems = sorted({run.system for run in runs})
     if pivot in systems:
@@ -130,12 +131,12 @@ def _list_run_files(path: Path) -> list[Path]:
 
 
 def _is_ignored(name: str) -> bool:
-    """Return whether a file is not a run, or a backup copy of one, according to its name."""
+    """Return whether a file name is that of a backup copy or of another file that is not a run."""
     return bool(_IGNORED.fullmatch(name) or BACKUP_COPY.search(name))
 
 
 def _contains_folder(folder: Path, other: Path) -> bool:
-    """Return whether a folder contains another folder; resolves links, to detect loops."""
+    """Return whether `folder` contains or equals `other`; resolves links, to detect loops."""
     return other.resolve().is_relative_to(folder.resolve())
 
 
@@ -185,7 +186,8 @@ def _reject_unknown_snapshot_number(
 def _reject_mismatched_month(path: Path, path_components: Sequence[str], snapshot: str) -> None:
     """Raise an error if a path names a month other than that of the only snapshot.
 
-    The file name is the first component; only it is searched for month names such as `july`.
+    The first path component is the file name. Month names such as `july` are detected only in the
+    file name, dates such as `2022-07` in all path components.
 
     Raises:
         UsageError: A path component names another month.
@@ -224,9 +226,10 @@ def _system_name_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
 
 
 def _system_name_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
-    """Return the name of the closest parent folder, without the snapshot.
+    """Return the name of the closest parent folder, without the snapshot in it, as system name.
 
-    Folders named only after a snapshot or a language are skipped.
+    Folders named only after a snapshot or a language are skipped. If none of the three closest
+    folders has another name, returns `GENERIC_NAME`.
     """
     for folder in list(path.parents)[:3]:
         name = _strip_snapshot(pattern, folder.name)

@@ -174,9 +174,10 @@ def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
 
 
 def _check_ranks(rows: pl.DataFrame) -> Iterator[RunFinding]:
-    """Yield warnings if ranks contradict the order of trec_eval, which sorts by score.
+    """Yield warnings if ranks contradict the order of trec_eval, or a query has only equal scores.
 
-    Results with equal ranks are compatible with any order, as in a run in which all ranks are 0.
+    trec_eval sorts by score. Results with equal ranks are compatible with any order, as in a run in
+    which all ranks are 0.
 
     Args:
         rows: Columns query, document, rank (Float64), score (Float32, as in trec_eval).
@@ -209,7 +210,13 @@ def _check_ranks(rows: pl.DataFrame) -> Iterator[RunFinding]:
 
 
 def _queries_with_increase(rows: pl.DataFrame, keys: list[str], column: str) -> pl.Series:
-    """Return the queries in which `column` increases from one row to the next with equal keys."""
+    """Return the queries in which a column increases between successive rows of a group.
+
+    Args:
+        rows: Rows in the order in which they are compared.
+        keys: Columns that define the groups.
+        column: Column whose values are compared.
+    """
     increases = pl.col(column) > pl.col(column).shift().over(keys)
     return rows.filter(increases)["query"].unique().sort()
 

@@ -17,11 +17,13 @@ CHECKED_PARTS = 3
 
 
 def find_snapshot_name(path: Path) -> str | None:
-    """Return the snapshot named in the file name, or else in one of the two innermost folders.
+    """Return the snapshot that a file name or one of its two innermost folders names.
+
+    The file name takes precedence, then the folder of the file.
 
     Returns:
         Date in the form `2022-06` or `2022-06-30`, or number in the form `snapshot-2`; None if
-        there is neither.
+        the names contain neither a date nor a number.
     """
     for part in path.parts[: -CHECKED_PARTS - 1 : -1]:
         if date := MONTH.search(part):
@@ -33,7 +35,7 @@ def find_snapshot_name(path: Path) -> str | None:
 
 
 def check_distinct_runs(paths: Sequence[Path]) -> None:
-    """Raise an error if a run is given twice.
+    """Raise an error if a list of run files contains the same file twice.
 
     Raises:
         UsageError: Two paths refer to the same file.

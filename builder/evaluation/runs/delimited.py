@@ -31,9 +31,9 @@ def read_delimited_table(
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: The file is empty, not UTF-8 or has another separator; a column is repeated or
-            differs from one of the schema only in case; the number of fields in a line differs
-            from the header; or a number is malformed or not finite.
+        FormatError: The file is empty, not UTF-8 or separated by another character; a column is
+            repeated or differs from one of the schema only in case; a line and the header have
+            different numbers of fields; or a number is malformed or not finite.
     """
     text = io.StringIO(read_text(Source(path, str(path))), newline="")
     reader = csv.reader(

@@ -15,7 +15,7 @@ from builder.trec.bounded import read_decompressed_bytes
 NAMES = ("ir-metadata.yml", "ir-metadata.yaml", "ir_metadata.yml", "ir_metadata.yaml")
 MAX_BYTES = 2**20
 MAX_FOLDERS = 3
-"""Number of folders that are searched: the folder of the run and its nearest parents."""
+"""Number of folders searched for metadata: the folder of the run and its nearest parents."""
 RESOURCES = ("resources", "platform")
 MAX_CHARACTERS = 200
 """Maximum length of a field in characters; longer values are truncated."""

@@ -17,14 +17,15 @@ from schemas import SNAPSHOT_PATTERN
 
 
 def number_snapshots(folders: Mapping[str, Path]) -> dict[str, int]:
-    """Number snapshots, as in run paths such as `bm25/snapshot-2`.
+    """Return the number by which run paths such as `bm25/snapshot-2` refer to each snapshot.
 
     Args:
         folders: Folder of each snapshot, by name.
 
     Returns:
-        Numbers by snapshot name. If the manifest of the collection contains numbers, only the
-        snapshots that it numbers; otherwise, the numbers of `numbers_from_snapshot_names`.
+        Numbers by snapshot name. If the manifest of the collection contains numbers, these are
+        returned, and snapshots without a number in it are omitted. Otherwise, the numbers come
+        from `numbers_from_snapshot_names`.
 
     Raises:
         FormatError: The manifest of the collection is malformed.
@@ -47,7 +48,11 @@ def number_snapshots(folders: Mapping[str, Path]) -> dict[str, int]:
 
 
 def numbers_from_snapshot_names(names: Iterable[str]) -> dict[str, int]:
-    """Return the numbers in names such as `snapshot-2`; if there are none, count sorted names."""
+    """Return the number in each snapshot name such as `snapshot-2`, by name.
+
+    Names without a number are omitted. If no name contains a number in this form, all names are
+    sorted and numbered from 1.
+    """
     ordered = sorted(names, key=number_order)
     found = {
         name: int(match[1]) for name in ordered if (match := re.search(NUMBERED_SNAPSHOT, name))
@@ -56,9 +61,10 @@ def numbers_from_snapshot_names(names: Iterable[str]) -> dict[str, int]:
 
 
 def undated_names_warning(names: Iterable[str]) -> str | None:
-    """Return a warning if the names of snapshots may not say in which order they were taken.
+    """Return a warning if the order of snapshot names may differ from the order in time.
 
-    Names say so if they are dates, or differ in one number only, such as `round1` and `round2`.
+    Returns None if the names are dates, or differ in one number only, such as `round1` and
+    `round2`.
     """
     ordered = sorted(names, key=number_order)
     if all(re.fullmatch(SNAPSHOT_PATTERN, name) for name in ordered):

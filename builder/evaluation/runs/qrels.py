@@ -26,12 +26,12 @@ def read_qrels(
 
     Returns:
         Columns `query_id`, `doc_id` (String) and `grade` (Int32), sorted by the first two, with one
-        row per pair.
+        row per query-document pair.
 
     Raises:
         UsageError: The path is not a readable file, or splits are given for a TREC file.
-        FormatError: A line is malformed or repeats a pair.
-        DataError: A column is missing from the Parquet file, or a pair is repeated.
+        FormatError: A line is malformed or repeats a query-document pair.
+        DataError: A column is missing from the Parquet file, or a query-document pair is repeated.
     """
     if path.suffix != ".parquet":
         if splits is not None:
@@ -57,7 +57,7 @@ def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
         source: Name of the judgements, for error messages.
 
     Raises:
-        DataError: A value is null, a grade is not an integer, or a pair is repeated.
+        DataError: A value is null, a grade is not an integer, or a query-document pair is repeated.
     """
     if qrels.schema["grade"].is_float():
         _reject_fractional_grades(qrels, source)

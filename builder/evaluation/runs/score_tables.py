@@ -27,9 +27,9 @@ from builder.trec.lines import first_nonblank_line
 
 COLUMNS = {"query_id": pl.String(), "measure": pl.String(), "score": pl.Float64()}
 SOURCE_COLUMNS = {"system": pl.String(), "snapshot": pl.String()}
-"""Optional columns, as in the output of `longeval evaluate --per-query`."""
+"""Optional columns of a CSV score table, as in the output of `longeval evaluate --per-query`."""
 ROUNDING = 1e-6
-"""Amount by which a score computed by another tool may exceed its bounds."""
+"""Amount by which a rounded score computed by another tool may be below 0 or above 1."""
 SNIFF_BYTES = 2**16
 """Number of bytes read to detect the format from the first line."""
 SUMMARY_ID = "all"
@@ -85,7 +85,8 @@ def read_score_table(path: Path, snapshot: str | None = None) -> pl.DataFrame:
     Raises:
         UsageError: The path is not a readable file.
         FormatError: A row is malformed, a score is missing or out of range, a query has several
-            scores for a measure, or the table is for several systems or another snapshot.
+            scores for a measure, or the table contains several systems or a snapshot other than
+            `snapshot`.
     """
     data = read_decompressed_bytes(path, MAX_BYTES)
     line = first_nonblank_line(data)
@@ -135,10 +136,11 @@ def _parse_csv(path: Path, snapshot: str | None) -> pl.DataFrame:
 
 
 def _check_system_and_snapshot(table: pl.DataFrame, path: Path, snapshot: str | None) -> None:
-    """Raise an error if a table is for several systems or snapshots, or for another snapshot.
+    """Raise an error if a score table has several systems or snapshots, or the wrong snapshot.
 
     Raises:
-        FormatError: The column `system` or `snapshot` has several values or another snapshot.
+        FormatError: The column `system` or `snapshot` has several values, or the snapshot is not
+            the required one.
     """
     for column, only in (("system", None), ("snapshot", snapshot)):
         if column not in table.columns:

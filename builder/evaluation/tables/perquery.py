@@ -33,7 +33,8 @@ QUERY_DROPS = {
     **_CELL,
     "drop": pl.Float64(),
 }
-"""`drop`: score in the earlier snapshot minus score in the later, for queries judged in both."""
+"""`drop`: score in the earlier snapshot minus score in the later, for queries judged in both
+snapshots."""
 
 
 def query_scores(
@@ -67,7 +68,7 @@ def query_scores(
 def query_score_drops(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Return a table with each query's score drop between two snapshots that both judge it."""
+    """Return a table with the score drop of each query judged in both snapshots of a pair."""
     frames = [pl.DataFrame(schema=QUERY_DROPS)]
     for a, b in parameters.snapshot_pairs(len(snapshots)):
         common = core_query_ids([snapshots[a], snapshots[b]])

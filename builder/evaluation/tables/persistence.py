@@ -137,8 +137,8 @@ def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[st
     Args:
         before: Means in the first snapshot, shape (..., systems, measures).
         after: Means in the second snapshot, of the same shape.
-        pivot: Index of the pivot among the systems; None omits `P`, `P'` and `S-P`. These are NaN
-            for the pivot itself.
+        pivot: Index of the pivot among the systems; None omits `P`, `P'` and `S-P`. The
+            values of `P`, `P'` and `S-P` are NaN for the pivot itself.
     """
     means = {"S": before, "S'": after}
     if pivot is not None:
@@ -150,7 +150,10 @@ def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[st
 
 
 def compute_persistence_statistics(means: MeansBySymbol) -> dict[str, Floats]:
-    """Compute the array of each statistic, by name; omit those that need a pivot if none is set."""
+    """Compute the values of each statistic, by name.
+
+    Statistics that need a pivot are omitted if `means` has no means of a pivot.
+    """
     has_pivot = "P" in means
     return {
         statistic.name: statistic.formula(means)

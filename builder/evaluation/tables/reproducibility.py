@@ -149,10 +149,16 @@ def _compare_runs(
 def _negated_ranks_by_query(
     first: pl.DataFrame, second: pl.DataFrame, common_doc_ids: pl.Series
 ) -> list[tuple[Floats, Floats]]:
-    """Return the negated ranks of documents in two rankings, for each query that is in both.
+    """Return the negated ranks of the common documents, for each query that is in both rankings.
 
-    The two arrays of a query have one element per document in either ranking. A document that is
-    missing from a ranking has a lower value than all documents in it.
+    Each query has one array per ranking. Both arrays have an element for each common document that
+    is in at least one of the rankings. A document that is missing from a ranking has a lower value
+    than all documents in that ranking.
+
+    Args:
+        first: First ranking.
+        second: Second ranking.
+        common_doc_ids: Ids of the documents that are in both snapshots; others are ignored.
     """
     lists = [
         side.filter(pl.col("doc_id").is_in(common_doc_ids.implode())) for side in (first, second)

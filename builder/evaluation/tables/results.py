@@ -86,7 +86,10 @@ def _finite_or_none(value: float) -> float | None:
 
 
 def _value_and_interval(estimate: Floats, samples: Floats, confidence: float) -> list[Floats]:
-    """Return four arrays: the estimate, its lower and upper bound, and the number of resamples."""
+    """Return four arrays: the estimate, its bounds, and the number of resamples that define it.
+
+    The lower bound comes before the upper bound.
+    """
     low, high, defined = percentile_interval(samples, confidence)
     # a bound that differs from the estimate only by rounding is set to the estimate
     low, high = (
@@ -104,7 +107,7 @@ def _value_and_interval_cells(arrays: Sequence[Floats], index: tuple[int, ...]) 
 def _interval_reason(
     cells: Row, topic_set: TopicSet, parameters: EvaluationParameters
 ) -> str | None:
-    """Return why a value has no interval; None if it has one.
+    """Return why a value has no confidence interval; None if it has a confidence interval.
 
     Args:
         cells: Result of `_value_and_interval_cells`.

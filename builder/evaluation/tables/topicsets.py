@@ -21,7 +21,7 @@ class TopicSet:
 
     Args:
         name: `full` or `core`.
-        snapshots: Scores of each snapshot, in chronological order.
+        snapshots: Scores of each snapshot, in the order of `Evaluation.snapshots`.
         means: Mean scores per snapshot, shape (systems, measures).
         samples: Bootstrap means per snapshot, shape (resamples, systems, measures).
     """
