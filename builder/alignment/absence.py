@@ -1,16 +1,16 @@
 """Finds why a document is missing from a later snapshot although the later crawl has its page.
 
-Input: the crawled pages of both snapshots, and the shown documents and sampling parameters of the
-later snapshot. Output: the table `absences` of a DuckDB connection, with one row per document of
-the earlier snapshot that is missing from the later snapshot but not from the later crawl. The
-column `status` is one of:
+Input: the crawled pages of both snapshots, the documents shown to users in search results of the
+later snapshot, and its sampling parameters. Output: the table `absences` of a DuckDB connection,
+with one row per document of the earlier snapshot that is missing from the later snapshot but not
+from the later crawl. The column `status` is one of:
 
-- `not_sampled`: in the sample of the earlier snapshot, but not in that of the later snapshot, which
-  has a different share or seed;
+- `not_sampled`: in the random sample of the earlier snapshot, but not in that of the later
+  snapshot, which has a different sample share or seed;
 - `not_shown`: shown for a query of the earlier snapshot, but not for any selected query of the
   later snapshot;
-- `left_out`: shown or sampled in the later snapshot, but excluded by a rule (a URL list, a verdict,
-  or as a duplicate).
+- `left_out`: shown or sampled in the later snapshot, but excluded because of a URL list, because
+  of a label such as spam, or as a duplicate.
 
 Documents that are missing from the later crawl have no row: they were removed.
 """
@@ -42,7 +42,7 @@ DOC_ID = "format('d{:016x}', doc) AS doc_id"
 
 @dataclass(frozen=True)
 class CrawlTables:
-    """Pages crawled for two snapshots, and documents shown in the later one.
+    """Pages crawled for two snapshots, and documents shown to users in the later snapshot.
 
     A field is None if its data are unknown, as for imported releases. Only the column `doc` of the
     tables is read.
@@ -86,7 +86,7 @@ def classify_absences(connection: duckdb.DuckDBPyConnection, crawls: CrawlTables
 
     Args:
         connection: DuckDB connection with the views `documents_from` and `documents_to`.
-        crawls: Pages crawled for both snapshots, and documents shown in the later one.
+        crawls: Pages crawled for both snapshots, and documents shown in the later snapshot.
     """
     crawls.create_views(connection)
     connection.execute(ABSENCES)

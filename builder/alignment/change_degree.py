@@ -2,8 +2,8 @@
 
 Input: the ids of updated documents, and the documents of both snapshots. Output: the table
 `degrees` of a DuckDB connection, with two similarities between the versions of each document: the
-Dice coefficient of their word sets and the Jaccard coefficient of their shingle sets. Only updated
-texts are read, in batches of bounded size.
+Dice coefficient of their word sets and the Jaccard coefficient of their sets of shingles (word
+n-grams). Only the texts of updated documents are read, in batches of bounded size.
 """
 
 from functools import partial
@@ -26,8 +26,8 @@ FROM pairing WHERE status = 'updated' ORDER BY doc_id
 DEGREE_COLUMNS = ("dice", "shingle_jaccard")
 
 CACHE_BYTES = 600_000
-"""Approximate size in bytes of the texts compared at a time; small enough that their hash tables
-fit in the CPU cache."""
+"""Approximate total size in bytes of the texts in one comparison batch; small enough that the hash
+tables of a batch fit in the CPU cache."""
 
 DEGREES = "CREATE TEMP TABLE degrees (doc_id VARCHAR, dice DOUBLE, shingle_jaccard DOUBLE)"
 

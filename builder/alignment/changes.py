@@ -6,8 +6,9 @@ id.
 
 A document is *updated* if its tokens (lowercased words of title and text) differ between the
 snapshots; `text_changed` is true even if only case, punctuation or white space differ. The change
-of an updated document is *cosmetic* if the Jaccard coefficient of the shingle sets is at least
-`cosmetic`, *rewritten* if it is below `rewritten`, otherwise *edited*.
+of an updated document depends on the Jaccard coefficient of the shingle sets (sets of word n-grams)
+of its two versions: *cosmetic* if the coefficient is at least the parameter `cosmetic`, *rewritten*
+if it is below the parameter `rewritten`, otherwise *edited*.
 """
 
 from pathlib import Path
@@ -117,7 +118,8 @@ def align_snapshots(
             unknown.
 
     Returns:
-        Ledger that counts the distinct document ids of both snapshots; none is rejected.
+        Ledger (numbers of items read, kept and rejected), which counts the distinct document ids
+        of both snapshots; none is rejected.
     """
     ledger = RowLedger("document ids")
     pair = (from_snapshot, to_snapshot)

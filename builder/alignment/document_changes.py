@@ -88,8 +88,8 @@ def align_documents(
         params: Shingle size, thresholds for the degree of change, and criteria for moved pages.
         limits: Number of threads and scratch folder.
         progress: Advances by the number of documents whose text is read.
-        crawls: Pages crawled for both snapshots, and documents shown in the later one; None if
-            unknown.
+        crawls: Pages crawled for both snapshots, and documents shown in the later snapshot; None
+            if unknown.
 
     Returns:
         Number of distinct document ids in the two snapshots, and number of rows written.

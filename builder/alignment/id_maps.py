@@ -85,7 +85,7 @@ def build_id_maps(
             None if unknown.
 
     Returns:
-        Ledger that counts document ids and query ids; none is rejected.
+        Ledger (numbers of ids read, kept and rejected) of documents and queries; no id is rejected.
     """
     ledger = RowLedger("ids")
     with limits.connect_to_duckdb(memory_share=0.5) as connection:
@@ -145,7 +145,7 @@ def write_documents_map(
 
 
 def collect_aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
-    """Return the texts that were merged into each published query in any snapshot.
+    """Return the query texts that were merged into each published query in any snapshot.
 
     Returns:
         Columns `query_id` and `aliases` (sorted list of distinct texts).
@@ -188,7 +188,7 @@ def _write_id_map(
         connection: DuckDB connection that no other caller uses.
         target: Parquet file to write.
         tables: Tables by snapshot name.
-        presence_folder: Folder with the files of `_write_snapshot_presence`.
+        presence_folder: Folder with the files that `_write_snapshot_presence` wrote.
         id_column: Name of the id column.
         sql: SQL query for the map, which reads the view `snapshot_presence`.
         schema: Schema of the map.
@@ -213,10 +213,10 @@ def snapshot_presence(
     Args:
         snapshots: Rows by snapshot name, in chronological order; ids are unique per snapshot.
         id_column: Name of the id column.
-        last_value_columns: Columns for which the value in the last snapshot with the id is
-            returned.
-        list_columns: Columns for which the values in all snapshots with the id are returned as a
-            list.
+        last_value_columns: Columns for which the value in the last snapshot that contains the id
+            is returned.
+        list_columns: Columns for which the values in all snapshots that contain the id are
+            returned as a list.
     """
     rows = [
         frame.select(

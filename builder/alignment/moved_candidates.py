@@ -2,9 +2,10 @@
 
 Input: the tables `removed_texts` and `added_texts` of a DuckDB connection (see
 `builder.alignment.moved_pages`), and the documents of both snapshots. Output: the table
-`candidates` of id pairs. Texts are sketched (MinHash; see `builder.documents.sketch`). Pages that
-share a band are paired, and pairs whose estimated similarity is below half the threshold are
-dropped. Thus, only a few texts are read and compared in full, even if many pages moved.
+`candidates` of id pairs. Texts are sketched (MinHash; see `builder.documents.sketch`). Pages whose
+sketches share a band (a group of hash values) are paired, and pairs whose estimated similarity is
+below half the threshold for moved pages are dropped. Thus, only a few texts are read and compared
+in full, even if many pages moved.
 """
 
 from collections.abc import Iterator
@@ -32,11 +33,12 @@ from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
 
 MAX_PAGES_PER_BAND = 20
-"""Maximum number of removed pages, or of added pages, that share a band. If there are more, the
-band is assumed to come from boilerplate and is ignored."""
+"""Maximum number of removed pages, or of added pages, whose sketches share a band (a group of hash
+values). If there are more, the band is assumed to come from boilerplate and is ignored."""
 MIN_SIMILARITY_SHARE = 0.5
-"""Minimum estimated similarity of a candidate pair, as a fraction of the threshold. The estimate is
-below 0.45 for one in 10^5 pairs with a similarity of 0.9 and at least 16 shared shingles."""
+"""Minimum estimated similarity of a candidate pair, as a fraction of the similarity threshold for
+moved pages. The estimate is below 0.45 for one in 10^5 pairs with a similarity of 0.9 and at least
+16 shared shingles."""
 PAIRS_PER_BATCH = 65_536
 
 TO_SKETCH = """
@@ -79,7 +81,7 @@ def find_candidate_pairs(
     limits: ResourceLimits,
     progress: Progress,
 ) -> None:
-    """Create the table `candidates`: pairs of a removed and an added page to compare in full.
+    """Create the table `candidates`: pairs of a removed and an added page that may be the same.
 
     Args:
         connection: DuckDB connection with the tables `removed_texts`, `added_texts` and `matches`.

@@ -4,10 +4,11 @@ Input: the tables that `builder.alignment.pairing` creates, and the documents of
 Output: additional rows in the table `matches`.
 
 A text identifies a page only if it has at least `moved_tokens` tokens and occurs on only one page
-of its snapshot; a notice on many pages does not. First, removed and added pages with equal tokens
-are matched. Then, candidate pairs of the remaining pages (`builder.alignment.moved_candidates`) are
-compared in full. Two pages are matched if each is the most similar candidate for the other, and the
-Jaccard coefficient of their shingle sets is at least `moved`.
+of its snapshot; a notice that is on many pages identifies none of them. First, removed and added
+pages with equal tokens are matched. Then, candidate pairs of the remaining pages
+(`builder.alignment.moved_candidates`) are compared in full. Two pages are matched if each is the
+most similar candidate for the other, and the Jaccard coefficient of their shingle sets is at least
+`moved`.
 """
 
 from functools import partial

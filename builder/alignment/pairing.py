@@ -1,10 +1,10 @@
 """Matches the documents of two snapshots by URL, first exactly, then loosely.
 
 Input: the views `documents_from`, `documents_to` and `documents_earlier` of a DuckDB connection,
-and the table `absences` (see `builder.alignment.absence`). Output: the table `pairing`, with one
-row per id that occurs in either snapshot and its status; `returned`, the added ids that an earlier
-snapshot contained; and `matches`, pairs of a removed and an added page that are the same page under
-different URLs.
+and the table `absences` (see `builder.alignment.absence`). Output: three tables. `pairing` has one
+row, with a status, per id that occurs in either snapshot; `returned` lists the added ids that an
+earlier snapshot contained; `matches` lists pairs of a removed and an added page that are the same
+page under different URLs.
 
 1. Matched by URL key, a page is `added`, `removed`, `updated` or `unchanged`. An added page is
    `returned` if an earlier snapshot contained it. A missing page is `not_sampled`, `not_shown` or

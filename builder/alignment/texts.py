@@ -1,7 +1,7 @@
 """Reads the texts of selected documents, in batches of bounded size.
 
-Input: a documents table sorted by id, and sorted ids with text sizes. Output: batches of ids or
-texts. Only row groups whose range of ids overlaps that of a batch are read.
+Input: a documents table sorted by id, and sorted document ids with the size of each text. Output:
+batches of ids or texts. Only row groups whose range of ids overlaps the range of a batch are read.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def split_by_size(
 
 
 def read_texts(documents: Table, ids: pl.Series) -> pl.DataFrame:
-    """Read the title and text of the documents with the given ids.
+    """Read the titles and texts of the documents with the given ids.
 
     Args:
         documents: Documents of a snapshot.

@@ -1,7 +1,7 @@
 """Measures how a collection changes over time, and writes a report.
 
-Reads the tables of a collection, two crawls, or the runs of one system on two snapshots. Writes
-`drift.json` and `report.html`; the same numbers are available as Python values.
+The input is one of: the tables of a collection, two crawls, or the runs of one system on two
+snapshots. Writes `drift.json` and `report.html`; the same numbers are available as Python values.
 `attribute_score_change` splits the change of a mean score into contributions of documents, queries
 and qrels.
 """

@@ -10,8 +10,8 @@ A component is *held* by making it equal for both snapshots:
 - documents: runs and qrels are reduced to documents that have the same words in both snapshots;
 - queries: only queries judged in both snapshots are averaged;
 - judgements: for a query and an unchanged document that are in both snapshots, the earlier
-  judgement (or its absence) is used for both; other judgements stay, because they have no earlier
-  counterpart.
+  judgement (or its absence) is used for both snapshots; other judgements stay, because they have
+  no earlier counterpart.
 
 Let c(S) be the change of the mean score while the components in S are held. If S is empty, c(S) is
 the total change. If S has all components, c(S) is the residual: the change on equal queries,
@@ -229,7 +229,7 @@ def _compute_attribution_cell(
 def reuse_earlier_judgements(
     earlier_qrels: pl.DataFrame, later_qrels: pl.DataFrame, unchanged_ids: pl.Series
 ) -> pl.DataFrame:
-    """Return the later qrels, but with the earlier judgements of unchanged documents.
+    """Return the later qrels, with the judgements of unchanged documents taken from earlier qrels.
 
     Only queries that both qrels contain are affected. An unchanged document that was not judged
     earlier is not judged in the result.

@@ -13,7 +13,7 @@ from builder.drift.series import Tables
 
 SCORES = ("log_likelihood", "perplexity")
 MAX_RANKS = 20
-"""Maximum number of ranks to list; the table `click_diagnostics` has all ranks."""
+"""Maximum number of ranks in the click statistics; the table `click_diagnostics` has all ranks."""
 
 
 def click_prediction_statistics(click_diagnostics: Tables) -> list[dict[str, Any]]:

@@ -51,10 +51,10 @@ def compare_crawls(
         old: The earlier crawl file.
         new: The later crawl file.
         params: Shingle size, thresholds for the degree of change, and thresholds for moved pages.
-        limits: Memory, threads, an existing scratch folder.
+        limits: Memory limit, number of threads and an existing scratch folder.
         progress: Receives the number of pages read; None to report no progress.
-        crawl_params: Parameters for reading the crawls; pages of any date are read, whatever their
-            `interval` says. None for default parameters.
+        crawl_params: Parameters for reading the crawls, except that `interval` has no effect: pages
+            of any date are read. None for default parameters.
 
     Returns:
         A dictionary with the keys `crawls` (numbers of pages and rejected records of each crawl),
@@ -142,7 +142,7 @@ def _write_documents(
 ) -> Table:
     """Write the pages of a crawl as a document table, sorted by id, with text fingerprints.
 
-    Columns that are not compared are null.
+    Columns of the table that are not needed for the comparison are null.
     """
     fingerprints, target = folder / "fingerprints", folder / "documents.parquet"
     fingerprints.mkdir()

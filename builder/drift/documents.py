@@ -23,7 +23,7 @@ SELECT doc_id, url_key FROM documents_from
 UNION ALL
 SELECT doc_id, url_key FROM documents_to ANTI JOIN documents_from USING (doc_id)
 """
-"""SQL statement that creates the view `documents_map` with the URLs of two snapshots only."""
+"""SQL statement that creates the view `documents_map` from the documents of only two snapshots."""
 
 PATTERNS = """
 SELECT snapshots, count(*) AS ids FROM documents_map GROUP BY snapshots ORDER BY snapshots

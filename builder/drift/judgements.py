@@ -1,9 +1,9 @@
 """Computes statistics of qrels: grades, evidence, label stability and lost relevant documents.
 
 Reads the qrels of every snapshot and the change tables, as DuckDB views. Returns plain dictionaries
-for `drift.json`. A *flip* is a pair judged in both snapshots whose grade changes from 0 to
-2 or from 2 to 0. The evidence of a pair judged in both snapshots is the smaller of its two
-examination counts.
+for `drift.json`. A *flip* is a query-document pair that is judged in both snapshots and whose grade
+changes from 0 to 2 or from 2 to 0. The evidence of a pair judged in both snapshots is the smaller
+of its examination counts in the two snapshots.
 """
 
 from bisect import bisect_right
@@ -17,7 +17,7 @@ from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
 EVIDENCE_BOUNDS = (0, 1, 3, 6, 11, 21, 51, 101)
-"""Smallest number of examinations in each of the classes for which label stability is reported."""
+"""Smallest number of examinations in each class of pairs for which label stability is reported."""
 
 GRADE_COUNTS = "SELECT index, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
 
@@ -115,7 +115,7 @@ def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
 def grade_agreement_between_snapshots(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return, for every two snapshots, how well the grades of pairs judged in both agree."""
+    """Return for every two snapshots how well their grades of the pairs judged in both agree."""
     tables = {
         (a, b): _empty_transition_counts() for b in range(len(snapshot_names)) for a in range(b)
     }

@@ -81,12 +81,12 @@ def measure_drift(
         documents_map: Table of the snapshots that contain each document.
         queries_map: Table of the snapshots that contain each query.
         params: Parameters of the change tables; copied to `drift.json`.
-        limits: Memory, threads, scratch space.
-        progress: Receives the number of vocabulary comparisons done.
+        limits: Memory limit, number of threads and scratch folder.
+        progress: Advances by one per comparison of the vocabularies of two snapshots.
         click_diagnostics: Click diagnostics by snapshot name; None for an imported release.
 
     Returns:
-        The ledger, which counts the tables read; none is rejected.
+        Ledger (numbers of tables read, kept and rejected); no table is rejected.
     """
     series = SnapshotSeries(
         documents,
@@ -158,7 +158,7 @@ def measure_without_clicks(
 
 
 def to_json(drift: Mapping[str, Any]) -> str:
-    """Format the content of `drift.json`: sorted keys, indentation of one space, LF, no NaN."""
+    """Return the text of `drift.json`: sorted keys, indented by one space, LF line ends, no NaN."""
     return json.dumps(drift, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -206,9 +206,9 @@ def _fetch_document_sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, .
 def _compare_vocabulary(
     connection: duckdb.DuckDBPyConnection, series: SnapshotSeries, scratch: Path, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
-    """Compare the words of every pair of snapshots, in all documents and in common documents.
+    """Compare the words of every pair of snapshots, in all documents and in the core.
 
-    The common documents (core) are those that are in every snapshot.
+    The core consists of the documents that are in every snapshot.
     """
     names = series.names
     lost = list(series.lost_words.values())

@@ -48,11 +48,11 @@ OPTIONAL_TABLES = {
     "click_estimates": ClickEstimates,
     "click_diagnostics": ClickDiagnostics,
 }
-"""Schemas of the tables that imported releases lack; the views of missing tables are empty."""
+"""Schemas, by table name, of the tables that imported releases lack; their views are then empty."""
 
 
 def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
-    """Return the parameters that affect each snapshot of a pair, by snapshot and dotted key."""
+    """Return the parameters of both snapshots of a pair, by snapshot name and dotted key."""
     return {
         name: {
             f"{section}.{parameter}": value
@@ -110,7 +110,7 @@ def measure_pair(
         qrel_changes: Qrel changes of the pair.
         from_snapshot: Name of the earlier snapshot.
         to_snapshot: Name of the later snapshot.
-        limits: Memory, threads, scratch space.
+        limits: Memory limit, number of threads and scratch folder.
         progress: Not used; measuring a pair takes seconds.
         coverage_from: Crawl coverage of shown pages in the earlier snapshot; None if unknown.
         coverage_to: Crawl coverage of shown pages in the later snapshot; None if unknown.
@@ -123,7 +123,7 @@ def measure_pair(
         recorded: Parameters with which each snapshot was built, by snapshot name and dotted key.
 
     Returns:
-        The ledger, which counts the tables read; none is rejected.
+        Ledger (numbers of tables read, kept and rejected); no table is rejected.
     """
     views = {
         "documents_from": documents_from,

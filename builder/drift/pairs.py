@@ -16,7 +16,7 @@ def select_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, An
     """Return the content of `drift.json`, reduced to one pair of consecutive snapshots.
 
     If the collection has more snapshots, entries that depend on them are omitted: the vocabulary of
-    the core, and the checks that compare a crawl with both neighbors.
+    the core, and the checks that compare a crawl with the previous and the next crawl.
 
     Args:
         drift: Content of `drift.json`.
@@ -57,7 +57,7 @@ def _select_snapshot_entries(entries: Entries, pair: tuple[str, str]) -> list[Ma
 
 
 def _derive_presence_patterns(overlap: Mapping[str, Any], pair: tuple[str, str]) -> Patterns:
-    """Return the presence patterns of two snapshots: the numbers of ids in only one and in both."""
+    """Return how many ids are in only the first of two snapshots, only the second, and both."""
     first, second = (overlap["snapshots"].index(name) for name in pair)
     common = overlap["common"]
     both = common[first][second]

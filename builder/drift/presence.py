@@ -24,7 +24,7 @@ def snapshot_sizes(presence_patterns: Patterns, snapshot_names: Sequence[str]) -
 
 
 def count_shared_ids(presence_patterns: Patterns, snapshot_names: Sequence[str]) -> list[list[int]]:
-    """Return a matrix with the number of ids that two snapshots share; sizes on the diagonal."""
+    """Return a matrix of how many ids two snapshots share, with snapshot sizes on the diagonal."""
     return [
         [
             sum(n for pattern, n in presence_patterns.items() if a in pattern and b in pattern)
@@ -53,8 +53,8 @@ def first_snapshot_survival(
 ) -> list[dict[str, Any]]:
     """Count the ids of the first snapshot that later snapshots still contain.
 
-    `present` counts those in the later snapshot; `uninterrupted` counts those in every snapshot up
-    to and including the later one.
+    For each snapshot, `present` is the number of these ids that are in it; `uninterrupted` is the
+    number of these ids that are in it and in every snapshot before it.
     """
     begun = {pattern: n for pattern, n in presence_patterns.items() if snapshot_names[0] in pattern}
     first = sum(begun.values())

@@ -127,7 +127,7 @@ def query_statistics(
 def overlap_statistics(
     presence_patterns: Patterns, snapshot_names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the overlap of queries: core, overlap matrices and exclusive intersections."""
+    """Return the core size, overlap matrices and exclusive intersections of sets of queries."""
     return {
         "ids": sum(presence_patterns.values()),
         "core": presence.count_core_ids(presence_patterns, snapshot_names),
@@ -139,7 +139,7 @@ def overlap_statistics(
 def count_listed_and_judged_queries(
     connection: duckdb.DuckDBPyConnection,
 ) -> dict[int, dict[str, int]]:
-    """Count, by snapshot index, the queries in the query file, in the qrels and in only one."""
+    """Count the queries in the query file, in the qrels and in only one of both, per snapshot."""
     relation = connection.sql(LISTED_AND_JUDGED)
     return {
         row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()
@@ -188,8 +188,8 @@ def topic_statistics(
     """Return the queries and impressions per topic and snapshot, and changes of the topic mix.
 
     A query with several topics counts for each of them. `js_bits` is the Jensen-Shannon divergence
-    of the queries per topic between consecutive snapshots, in bits; `js_bits_impressions` is that
-    of the impressions per topic.
+    of the queries per topic between consecutive snapshots, in bits; `js_bits_impressions` is the
+    divergence of the impressions per topic.
     """
     table: dict[str, dict[str, list[int]]] = {}
     for topic, index, queries, impressions in connection.execute(TOPICS).fetchall():

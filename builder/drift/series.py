@@ -27,7 +27,7 @@ PairTables = Mapping[Pair, Table]
 
 @dataclass(frozen=True)
 class SnapshotSeries:
-    """Tables of a collection, by snapshot or by pair of consecutive snapshots."""
+    """Tables of a collection, by snapshot name or by the names of two consecutive snapshots."""
 
     documents: Tables
     queries: Tables
@@ -61,11 +61,12 @@ class OptionalInputs:
 
     Args:
         pages: Pages of each crawl (only the column `doc` is read), by snapshot.
-        tables: Tables of `builder.drift.pair_drift.OPTIONAL_TABLES`, by kind and snapshot.
-        sampling: Parameters of crawl sampling; None if unknown.
+        tables: Tables of `builder.drift.pair_drift.OPTIONAL_TABLES`, by table name and snapshot.
+        sampling: Parameters of the section `[documents]`, which has the share and seed of the
+            random sample of documents; None if unknown.
         recorded: Parameters with which each snapshot was built, by snapshot and dotted key.
-        shown: Documents shown for selected queries (column `doc`), by snapshot; documents of the
-            snapshot itself may be omitted.
+        shown: Documents shown to users for selected queries (column `doc`), by snapshot; the table
+            of a snapshot may omit documents that the snapshot contains.
     """
 
     pages: Mapping[str, Table[Pages]] = field(default_factory=dict)
@@ -110,9 +111,10 @@ def compare_snapshots(
         main_tables: Tables `documents`, `queries` and `qrels`, each by snapshot in chronological
             order.
         params: Parameters of document comparison.
-        limits: Memory, threads, and the scratch folder that receives all other tables.
+        limits: Memory limit, number of threads, and the scratch folder that receives all other
+            tables.
         progress: Receives the number of documents read.
-        optional: Optional inputs; None if there are none.
+        optional: Tables and parameters that imported releases lack; None if all are missing.
 
     Returns:
         The series, and the change tables by table name and pair of snapshots.

@@ -36,7 +36,7 @@ def quantile(sorted_values: Sequence[float], q: float) -> float | None:
 def quantile_from_counts(value_counts: Sequence[tuple[int, int]], q: float) -> int | None:
     """Return the quantile of values given as (value, frequency) pairs in ascending order.
 
-    None if there are no values; see `quantile`.
+    The result is None if there are no values. The quantile is defined in `quantile`.
     """
     rank = math.ceil(q * sum(often for _, often in value_counts))
     for value, often in value_counts:

@@ -30,11 +30,12 @@ SUMMARY_COLUMNS = (
 def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
     """Return one row per pair of snapshots in `drift.json`, with columns `SUMMARY_COLUMNS`.
 
-    Pages kept include updated pages; pages not kept are in the later crawl but not in the later
-    snapshot. The number of pages not kept is `unknown` for an imported release, which does not
-    record what was crawled; every page missing from the later snapshot is counted as removed. The
-    column `words, bits` is the Jensen-Shannon divergence over all pages. The columns `construction`
-    and `cannot tell` count the checks of the pair with this verdict.
+    Pages kept include updated pages. Pages not kept are pages of the earlier snapshot that are in
+    the later crawl but not in the later snapshot. The number of pages not kept is `unknown` for an
+    imported release, which does not record what was crawled; every page missing from the later
+    snapshot is counted as removed. The column `words, bits` is the Jensen-Shannon divergence over
+    all pages. The columns `construction` and `cannot tell` have the number of checks of the pair
+    with the result of that name.
     """
     bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
     return [

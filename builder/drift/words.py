@@ -55,11 +55,11 @@ def count_snapshot_words(
         out: Existing empty folder; receives the table and `rejects` (always empty).
         documents: Documents of the snapshot.
         earlier: Documents of all earlier snapshots.
-        limits: Memory, threads, scratch space.
+        limits: Memory limit, number of threads and scratch folder.
         progress: Receives the number of documents read.
 
     Returns:
-        The ledger, which counts documents; none is rejected.
+        Ledger (numbers of documents read, kept and rejected); no document is rejected.
     """
     ledger = RowLedger("documents")
     core = limits.scratch / "core.parquet"
@@ -81,7 +81,7 @@ def count_lost_words(
     limits: ResourceLimits,
     progress: Progress,
 ) -> RowLedger:
-    """Stage: count the words of the documents that leave the core in a snapshot.
+    """Stage: count the words of the documents that leave the core in the next snapshot.
 
     The core consists of the documents in all snapshots so far. A document leaves it in the first
     snapshot that does not contain the document.
@@ -90,11 +90,12 @@ def count_lost_words(
         out: Existing empty folder; receives the table and `rejects` (always empty).
         earlier: Documents of all earlier snapshots by name, in chronological order.
         documents_to: Documents of the next snapshot; documents missing from it leave the core.
-        limits: Memory, threads, scratch space.
+        limits: Memory limit, number of threads and scratch folder.
         progress: Receives the number of documents that leave the core.
 
     Returns:
-        The ledger, which counts the document versions that leave the core; none is rejected.
+        Ledger (numbers of items read, kept and rejected), which counts the versions of the
+        documents that leave the core; none is rejected.
     """
     ledger = RowLedger("documents")
     lost = limits.scratch / "lost.parquet"
@@ -244,7 +245,7 @@ def _write_partial_counts(
 
 
 def _write_merged_counts(batch_counts: list[pl.DataFrame], path: Path) -> None:
-    """Add up the counts of each token, write the sums to a file, and clear the list."""
+    """Add up the counts of each token, write the sums to a file, and clear `batch_counts`."""
     rows = (
         pl.concat([_empty_word_counts(), *batch_counts])
         .group_by("token")

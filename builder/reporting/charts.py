@@ -46,13 +46,13 @@ class ScatterPoint:
 
 
 def series_color(index: int) -> str:
-    """Return the CSS color class of the series with a zero-based index; eight colors repeat."""
+    """Return the CSS color class of the series at a zero-based index; colors repeat after eight."""
     return f"series-{index % SERIES_COLORS}"
 
 
 @dataclass
 class Chart:
-    """Chart as lists of marks, with positions in SVG units."""
+    """Chart, stored as lists of lines, labels, paths, dots and bars with positions in SVG units."""
 
     title: str
     width: int = 440
@@ -127,7 +127,7 @@ def nice_step(min_step: float) -> float:
 
 
 def format_tick(value: float) -> str:
-    """Format a tick value without trailing zeros, and small values without an exponent."""
+    """Format a tick value without trailing zeros; even small values have no exponent."""
     text = f"{value:.6g}" if abs(value) >= 1e-4 else f"{value:.10f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "0") else text
 

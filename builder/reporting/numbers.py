@@ -1,7 +1,7 @@
-"""Formats numbers for reports; None becomes a dash."""
+"""Formats numbers for reports; most functions format a missing number (None) as a dash."""
 
 MIN_FIXED_SCORE = 5e-5
-"""Smallest positive number that does not round to 0 with four decimals."""
+"""Smallest positive number that does not become 0 when rounded to four decimals."""
 DASH = "\N{EN DASH}"
 
 

@@ -237,13 +237,13 @@ def stacked_bars(rows: Sequence[tuple[str, Sequence[BarSegment]]]) -> Markup:
 def upset_plot(
     caption: str, names: Sequence[str], rows: Sequence[tuple[Sequence[str] | None, int]]
 ) -> Markup:
-    """Render an UpSet plot: the size of each exclusive intersection, with dots for its sets.
+    """Render an UpSet plot: a dot per set of each exclusive intersection, and a bar for its size.
 
     Args:
         caption: Caption of the plot.
         names: Names of the sets.
-        rows: For each intersection, the names of its sets, and its size; None instead of the names
-            in the row with the sum of all other intersections.
+        rows: For each intersection, the names of its sets, and its size. The row with the sum of
+            all intersections that are not listed has None instead of the names.
     """
     most = max((size for _, size in rows), default=1) or 1
     lines = [

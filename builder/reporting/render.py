@@ -65,7 +65,7 @@ def render_page(
 ) -> str:
     """Render a complete HTML document that works offline and in light and dark mode.
 
-    A content security policy blocks all requests, and all scripts except that of the page.
+    A content security policy blocks all requests, and all scripts except the page's inline script.
 
     Args:
         title: Window title.
@@ -113,7 +113,7 @@ def render_html_document(template: str, assets: str, security_policy: str, **val
 
 
 def _csp_hash(text: str) -> str:
-    """Return the expression that permits an inline element in a content security policy."""
+    """Return the hash with which a content security policy permits an inline script or style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

@@ -4,8 +4,9 @@ Each check reads the tables of one snapshot, or of two consecutive snapshots, fr
 connection. The views of a single snapshot are `queries` and `qrels`. The views of a pair are named
 `documents_from`, `documents_to`, `queries_from`, etc.; `_from` is the earlier snapshot. The views
 `coverage_*`, `host_coverage_*`, `click_estimates_*`, `click_diagnostics_*` and `recorded_*` may be
-empty. Each check returns a verdict (construction, clear or cannot tell), its evidence in one
-sentence, and the smallest change that it would have detected.
+empty. Each check returns a verdict, its evidence in one sentence, and the smallest change that it
+would have detected. The verdict is `construction` (an artifact was found), `clear` (none was found)
+or `cannot tell`.
 """
 
 from collections.abc import Sequence
@@ -56,7 +57,7 @@ PAIR_CHECKS: tuple[Check, ...] = (
 )
 
 NEIGHBORS_CHECK = "pages_stay"
-"""Name of the check that compares a crawl with the previous and the next one."""
+"""Name of the check that compares a crawl with the previous and the next crawl."""
 VERDICTS = {True: "construction", False: "clear", None: "cannot tell"}
 """Verdict in `drift.json` for each value of `Outcome.is_construction`."""
 

@@ -21,11 +21,11 @@ from builder.drift.checks.outcome import (
 from builder.drift.statistics import share
 
 MIN_EXCESS_RATIO = 5
-"""Minimum factor by which the maximum number of judgements per query must differ between snapshots
-to be suspicious."""
+"""Minimum factor between the snapshots' maximum numbers of judgements per query that makes the
+larger maximum suspicious."""
 
 MIN_EXCESS_JUDGEMENTS = 50
-"""Minimum number of judgements for a query to be suspicious."""
+"""Minimum number of judgements that makes a query suspicious."""
 
 MIN_PAIRS = 200
 """Minimum number of query-document pairs for measuring how many are judged again."""
@@ -41,7 +41,7 @@ MIN_MENTION_DROP, MAX_CONCLUSIVE_RATIO = 0.1, 1 / 3
 """Minimum difference between the snapshots' shares of judged pages that mention the query, and
 maximum ratio of the lower share to the higher one that is conclusive. The ratio is computed after
 subtracting the share of pages that mention another query, to which a share falls if judgements are
-attached to random queries; a better or worse ranking hardly changes it that much."""
+attached to random queries; a better or worse ranking hardly lowers the ratio that much."""
 
 MIN_RECURRING_SHARE = 0.35
 """If at least this share of pairs is judged in both snapshots, nothing is suspicious. Only pairs

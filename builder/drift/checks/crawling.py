@@ -3,8 +3,8 @@
 Search results show which documents the engine had indexed. A crawl that lacks many of them is
 partial: the documents are missing from the collection, not from the web. The checks count the
 documents shown for selected queries, in total (table `coverage`) and per host (`host_coverage`).
-A crawl of nothing but shown documents has full coverage, but lacks documents of the random sample
-that the other crawl contains.
+A crawl of nothing but shown documents has full coverage, but lacks the randomly sampled documents
+that the crawl of the other snapshot contains.
 """
 
 import math
@@ -44,8 +44,9 @@ MIN_CRAWLED_COVERAGE, MAX_MISSING_COVERAGE = 0.5, 0.1
 from the crawl if it is at most the second."""
 
 MIN_UNSHOWN_PAGES, MIN_UNSHOWN_DIFFERENCE, MAX_DETECTABLE_UNSHOWN_DIFFERENCE = 20, 0.2, 0.5
-"""Minimum number of documents that were not shown, minimum relevant difference between their share
-that the other crawl lacks and that of shown documents, and maximum of the detectable difference."""
+"""Minimum number of documents that were not shown to users; minimum relevant difference between the
+shares of shown documents and of other documents that are missing from the other snapshot's crawl;
+and maximum value of the smallest detectable difference, above which the check is undecided."""
 
 COVERAGE = """
 SELECT
@@ -99,8 +100,9 @@ SELECT
     count(*) FILTER (NOT shown AND missing) AS unshown_missing
 FROM pages
 """
-"""SQL query that counts the documents of a snapshot that the other crawl lacks, by whether they
-were shown. Sites without a common document are ignored: they may have appeared or shut down."""
+"""SQL query that counts the documents of a snapshot, and those missing from the other snapshot's
+crawl, by whether they were shown to users. Sites without a document in both snapshots are ignored:
+they may have appeared or shut down."""
 
 
 def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -161,7 +163,7 @@ def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_unshown_pages(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare how many shown and other documents of a snapshot the other crawl lacks."""
+    """Compare how many shown and how many unshown documents the other snapshot's crawl lacks."""
     if not connection.execute(CRAWLS_KNOWN).fetchall()[0][0]:
         return undecided_outcome("the contents of the crawls are not recorded")
     numbers, sentences, detectable, found = {}, [], [], False

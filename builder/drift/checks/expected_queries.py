@@ -3,11 +3,11 @@
 When interest in a topic declines, its rare queries fall below the selection threshold first; its
 frequent queries remain, with fewer impressions. When a topic is deleted from the list, or a filter
 becomes stricter, frequent queries disappear at once. A query of one snapshot is *expected* in the
-other if its topic's trend predicts several times the minimum number of impressions. The trend is
-the change in impressions of those queries of the topic that are in both snapshots. An expected
-query that the other snapshot lacks is *missing*. An expected query that remains, but with far fewer
-impressions than predicted, is *below trend*. If missing queries do not clearly outnumber those
-below trend, declining interest explains both.
+other snapshot if its topic's trend predicts several times the minimum number of impressions there.
+The trend is the change in impressions of those queries of the topic that are in both snapshots. An
+expected query that the other snapshot lacks is *missing*. An expected query that remains, but with
+far fewer impressions than predicted, is *below trend*. If missing queries do not clearly outnumber
+those below trend, declining interest explains both.
 
 If no query of a topic remains, its trend is unknown. Its queries are then expected only if they
 would reach the minimum at a twentieth of the trend of all queries, and several times the minimum at
@@ -35,8 +35,8 @@ MIN_EXPECTED_IN_TOPIC = 3
 """Minimum number of expected queries of a topic for deciding whether the topic changed."""
 
 MIN_MISSING_SHARE = 0.5
-"""Minimum share of a topic's expected queries that must be missing to conclude that the topic
-changed."""
+"""Minimum share of a topic's expected queries that must be missing from the other snapshot to
+conclude that the topic changed."""
 
 MIN_EXCESS_OVER_OTHER_TOPICS = 0.3
 """Minimum difference between the share of missing queries in a changed topic and in all other
@@ -68,8 +68,8 @@ steepest_fall AS (
 ),
 threshold AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there})
 """
-"""Common table expressions: queries by topic, impressions of common queries in total and by topic,
-the topic whose impressions fell most, and the minimum number of impressions."""
+"""Common table expressions: queries by topic, impressions of the queries in both snapshots in total
+and by topic, the topic whose impressions fell most, and the minimum number of impressions."""
 
 OUTLASTS_STEEPEST_FALL = """(
     steepest_fall.impressions IS NULL
@@ -187,7 +187,7 @@ class ExpectedQueryCounts:
 def create_expected_queries_table(
     connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> None:
-    """Create the table `expected_queries`: queries of one snapshot that the other should contain.
+    """Create the table `expected_queries`: queries that the other snapshot should contain as well.
 
     The other snapshot should contain a query if unchanged rules would select it in both.
 
@@ -234,7 +234,7 @@ def count_queries_outside_topics(
 def count_frequent_half_outside_topics(
     connection: duckdb.DuckDBPyConnection, excluded_topics: list[str]
 ) -> ExpectedQueryCounts:
-    """Count the more frequent half of the queries that `count_queries_outside_topics` counts."""
+    """Count the more frequent half of the expected queries with none of the excluded topics."""
     rows = connection.execute(COUNTS_OF_FREQUENT_HALF, [excluded_topics]).fetchall()
     return ExpectedQueryCounts(*rows[0])
 

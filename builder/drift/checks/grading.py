@@ -84,7 +84,8 @@ SELECT
 FROM cells_to AS t JOIN cells_from AS f USING (clicks, examinations)
 """
 """SQL query that counts the later judgements with the same clicks and examinations as an earlier
-judgement, and those of them where the mean grade at these counts changed by at least 0.5."""
+judgement, and among them those for which the mean grade of judgements with these counts differs by
+at least 0.5 between the snapshots."""
 
 COMMON_GRADES = """
 SELECT f.grade, t.grade, count(*)
@@ -162,8 +163,8 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
     This document is usually the first result, which is at or above every click and is thus examined
     in every impression with a click. If it is examined in nearly all impressions of one snapshot
-    but not of the other, the other probably counts no results as examined in impressions without a
-    click.
+    but not of the other, that other snapshot probably counts no results as examined in impressions
+    without a click.
     """
     before, after = (
         fetch_single_row(connection, MOST_EXAMINED_DOCUMENTS.format(side=side))
@@ -191,7 +192,8 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
 def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the grade shares of pairs judged in both snapshots.
 
-    If the shares differ, the grades of judgements with equal click counts are also compared.
+    If the shares differ, the grades of judgements with equal counts of clicks and examinations are
+    also compared.
     """
     table = _count_common_grades(connection)
     total = sum(map(sum, table))
@@ -246,7 +248,7 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _count_common_grades(connection: duckdb.DuckDBPyConnection) -> list[list[int]]:
-    """Return the 3 x 3 counts of common pairs by earlier grade (row) and later grade (column)."""
+    """Count pairs judged in both snapshots in a matrix, by earlier grade (row) and later grade."""
     table = [[0, 0, 0] for _ in range(3)]
     for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
         table[before][after] = pairs

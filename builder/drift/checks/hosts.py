@@ -56,7 +56,7 @@ class ChangedHostCount:
         return self.hosts >= MIN_HOSTS and 2 * self.hosts_changed > self.hosts
 
     def create_undecided_outcome(self, sentence: str, sentence_numbers: dict[str, Any]) -> Outcome:
-        """Return an undecided outcome: too few hosts changed or were compared.
+        """Return an undecided outcome, because too few hosts changed or were compared.
 
         Args:
             sentence: Sentence that states the difference between the snapshots.
@@ -94,7 +94,7 @@ def count_changed_hosts(
     comparison: ShareComparison,
     parameters: dict[str, Any] | None = None,
 ) -> ChangedHostCount:
-    """Count the hosts on which the share of pages with a property changed in the overall direction.
+    """Count hosts whose share of pages with a property changed in the same direction as overall.
 
     Args:
         connection: Connection with the views of the pair.

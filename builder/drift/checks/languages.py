@@ -66,8 +66,8 @@ SELECT count(*) AS changed_language
 FROM documents_{more} AS m JOIN documents_{less} AS l USING (doc_id)
 WHERE m.language <> $main AND l.language IS NOT DISTINCT FROM $main
 """
-"""SQL query that counts the pages in both snapshots that are foreign only in the snapshot with the
-larger share of foreign pages."""
+"""SQL query that counts the pages in both snapshots that are in the main language in one of them,
+but in a foreign language in the snapshot with the larger share of foreign-language pages."""
 
 FOREIGN_PAGES_BY_HOST = """
 WITH common AS (SELECT doc_id FROM documents_from SEMI JOIN documents_to USING (doc_id))
@@ -75,8 +75,8 @@ SELECT {host} AS host, count(*) AS pages,
        count(*) FILTER (language <> $main AND common.doc_id IS NULL) AS part
 FROM documents_{side} LEFT JOIN common USING (doc_id) GROUP BY ALL
 """
-"""SQL query that counts, for each host, its pages in a snapshot, and those of them that are foreign
-and missing from the other snapshot."""
+"""SQL query that counts, for each host, its pages in a snapshot, and among them the pages in a
+foreign language that are missing from the other snapshot."""
 
 
 def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:

@@ -20,8 +20,8 @@ MIN_OVERLAP_DIFFERENCE = 0.1
 """Minimum relevant difference between two Jaccard coefficients; smaller ones count as noise."""
 
 MAX_MISSING_SHARE = 0.02
-"""Maximum tolerated share of judged queries that are missing from the query file, and maximum share
-of listed queries without a judgement that does not leave the check undecided."""
+"""Maximum tolerated share of judged queries that are missing from the query file, and of queries in
+the query file without a judgement."""
 
 MIN_UNJUDGED_SHARE = 0.2
 """Minimum share of queries in the query file without a judgement to conclude that judgements are

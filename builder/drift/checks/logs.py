@@ -1,10 +1,11 @@
 """Checks that the logs of both snapshots differ, but identify queries and users in the same way.
 
-Two logs of different months never give all common judgements the same counts. If their impressions
-are independent, the counts of a query differ at least as much as two Poisson counts; if one log
-contains a part of the other, they differ less. The id of a query is
-a hash of its folded text, so that it stays the same if the log loses accents or capitals; the
-published text, which systems search with, does not.
+In logs of two different months, the query-document pairs judged in both snapshots never all have
+the same counts. If the impressions of the logs are independent, the two counts of a query differ at
+least as much as two Poisson counts; if one log contains a part of the other log, they differ less.
+The id of a query is a hash of its folded text (lowercased, without accents and punctuation), so the
+id stays the same if the log loses accents or capitals; the published text, with which systems
+search, does not.
 """
 
 import math
@@ -22,16 +23,17 @@ from builder.drift.checks.outcome import (
 from builder.statistics.significance import chi_square_lower_p_value
 
 MIN_PAIRS = 50
-"""Minimum number of judgements in both snapshots for comparing their counts."""
+"""Minimum number of query-document pairs judged in both snapshots for comparing their counts."""
 
 MIN_QUERIES = 20
 """Minimum number of queries in both snapshots for comparing their texts."""
 
 MAX_P_VALUE = 1e-6
-"""Maximum p-value at which the impressions of common queries differ too little for two logs."""
+"""Maximum p-value at which the impressions of the queries in both snapshots differ too little for
+two independent logs."""
 
 MIN_RESPELLED_SHARE = 0.1
-"""Minimum share of common queries whose text differs between the snapshots to suspect that the logs
+"""Minimum share of the queries in both snapshots whose text must differ to suspect that the logs
 spell queries differently."""
 
 MAX_USERS_RATIO = 0.5
@@ -39,8 +41,9 @@ MAX_USERS_RATIO = 0.5
 suspect that users are identified differently."""
 
 MIN_ALL_DISTINCT, MAX_OTHERS_DISTINCT = 0.99, 0.9
-"""If at least the first share of common queries has as many users as impressions in one snapshot,
-but at most the second share in the other, one log may assign each impression its own user."""
+"""If at least the first share of the queries in both snapshots has as many users as impressions in
+one snapshot, but at most the second share in the other, one log may assign each impression its own
+user."""
 
 EQUAL_COUNTS = """
 SELECT
@@ -79,7 +82,7 @@ WHERE least(f.users, t.users) > 0
 
 
 def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether common judgements have equal counts, or common queries nearly equal ones."""
+    """Check whether the pairs or queries in both snapshots have equal or nearly equal counts."""
     numbers = fetch_single_row(connection, EQUAL_COUNTS)
     if numbers["pairs"] < MIN_PAIRS:
         return undecided_outcome(f"fewer than {MIN_PAIRS} pairs with counts are in both snapshots")
@@ -106,10 +109,12 @@ def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _chi_square(counts: Sequence[tuple[int, int]]) -> float:
-    """Return the chi-square statistic of pairs of Poisson counts; growth is the ratio of sums.
+    """Return the chi-square statistic of pairs of Poisson counts (`before`, `after`).
 
-    The difference between a count and its expectation has the variance growth * before * (1 +
-    growth). The sum is exact, so that it does not depend on the order of the pairs.
+    Growth is the sum of the later counts divided by the sum of the earlier counts. A later count is
+    expected to be growth * before; its difference from this expectation has the variance growth *
+    before * (1 + growth). The statistic is summed exactly, so that it does not depend on the order
+    of the pairs.
     """
     if not counts:
         return 0.0

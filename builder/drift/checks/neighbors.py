@@ -1,4 +1,4 @@
-"""Checks for pages that are missing from a crawl but present in the previous and the next one.
+"""Checks for pages that are missing from a crawl but present in the previous and the next crawl.
 
 Reads the view `documents_map`, which lists for each page the snapshots whose crawl contains it. A
 page in the previous and the next crawl was probably online in between. A crawl is partial
@@ -53,9 +53,10 @@ SELECT
 def check_missing_pages(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> Iterator[tuple[str, Outcome]]:
-    """Check each crawl for pages that both neighboring crawls contain; yield name and outcome.
+    """Check each crawl for missing pages; yield the name of the snapshot and the outcome.
 
-    The first and the last crawl have only one neighbor and are skipped.
+    A page is missing from a crawl if the previous and the next crawl contain it. The first and the
+    last crawl have only one neighbor and are skipped.
 
     Args:
         connection: Connection with the view `documents_map`.

@@ -127,7 +127,7 @@ class ShareComparison:
 
     @property
     def min_detectable_difference(self) -> float:
-        """Smallest difference from the earlier share that would be detected; 1.0 if none would."""
+        """Smallest detectable difference from the earlier share; 1.0 if none is detectable."""
         earlier = self.shares[0]
         direction = 1 if earlier <= 0.5 else -1
         steps = range(math.ceil(self.min_difference * STEPS_PER_UNIT - 1e-9), STEPS_PER_UNIT)
@@ -141,13 +141,13 @@ class ShareComparison:
 
     @property
     def reaches_min_difference(self) -> bool:
-        """Whether the difference is at least `min_difference`, even if it may be due to chance."""
+        """Whether the shares differ by at least `min_difference`, significantly or by chance."""
         before, after = self.shares
         return abs(after - before) >= self.min_difference
 
     @property
     def is_changed(self) -> bool:
-        """Whether the difference is at least `min_difference` and statistically significant."""
+        """Whether the shares differ significantly and by at least `min_difference`."""
         return self.reaches_min_difference and self._differ_significantly(*self.shares)
 
     def _differ_significantly(self, share_before: float, share_after: float) -> bool:
@@ -174,7 +174,7 @@ def create_share_outcome(
         comparison: Shares of the earlier and the later snapshot.
         sentence: Sentence that states the two shares.
         conclusion: Conclusion to append to the sentence if the shares differ.
-        counts: Counts from which the shares are computed; `Outcome.numbers`.
+        counts: Counts from which the shares are computed, to be stored in `Outcome.numbers`.
         max_detectable: Threshold for the smallest detectable difference: above it, the check is
             undecided unless the shares differ.
     """

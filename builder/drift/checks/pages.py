@@ -45,8 +45,8 @@ FROM texts
 """
 
 MIN_BLOCK_WORDS = 10
-"""Minimum change of a page's length, in words, for counting an edit that is not cosmetic, such as a
-new menu."""
+"""Minimum change of a page's length, in words, for treating an edit as more than cosmetic, for
+example as a new menu."""
 
 REPEATED_TEXTS_BY_HOST = """
 WITH counted AS (

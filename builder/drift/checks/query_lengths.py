@@ -1,9 +1,10 @@
 """Checks that the limit on the length of queries did not change.
 
 If queries with more words than a limit are dropped, the longest query has about this number of
-words. Whether a shorter longest query may be due to chance follows from the share of the queries in
-the other snapshot that are longer. Users may also write shorter or longer queries, for instance if
-they begin or cease to speak to an assistant, so the check never concludes that a limit changed.
+words. If the longest query of one snapshot is shorter than that of the other snapshot, the share of
+queries in the other snapshot that are even longer tells whether this may be due to chance. Users
+may also write shorter or longer queries, for instance if they begin or cease to speak to an
+assistant, so the check never concludes that a limit changed.
 """
 
 import math

@@ -103,7 +103,7 @@ class ClicksByRank:
 
     @property
     def click_depth(self) -> int:
-        """Lowest rank with more than `MAX_SHARE_IF_ABSENT` of all clicks; 0 without clicks."""
+        """Last rank with more than `MAX_SHARE_IF_ABSENT` of all clicks; 0 if there is no click."""
         least = MAX_SHARE_IF_ABSENT * sum(self.clicks)
         return max((rank for rank, n in enumerate(self.clicks, 1) if n > least), default=0)
 
@@ -189,9 +189,10 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether the result lists of one snapshot are truncated, or shorter than the other's.
+    """Check whether one snapshot has truncated result lists, or shorter lists than the other has.
 
-    Shorter means a mean length of at most `MAX_LENGTH_RATIO` times that of the other snapshot.
+    Lists are shorter if their mean length is at most `MAX_LENGTH_RATIO` times the mean length in
+    the other snapshot.
     """
     both = [_load_clicks_by_rank(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
@@ -228,9 +229,10 @@ def _is_pattern_in_only_one_snapshot(
 
 
 def _lacks_clicks_on_low_ranks(before: ClicksByRank, after: ClicksByRank) -> bool:
-    """Whether clicks of one snapshot end at a rank below which the other has many.
+    """Whether clicks of one snapshot end at a rank below which the other snapshot has many clicks.
 
-    Lists that end at this rank do not count: the check of result lists finds them.
+    False if most result lists of that one snapshot end at this rank as well, because
+    `check_result_lists` finds such lists.
     """
     short, long = sorted((before, after), key=lambda snapshot: snapshot.click_depth)
     depth = short.click_depth

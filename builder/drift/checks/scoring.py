@@ -6,7 +6,7 @@ linear equation in alpha and beta, so the prior of a snapshot can be recovered f
 recovered prior is compared with the prior that the recorded parameters imply: constants, or a prior
 fitted to the same counts.
 A fitted prior that moves because users click less is therefore not a change of the click model; a
-prior that contradicts the recorded parameters is one.
+prior that contradicts the recorded parameters is such a change.
 """
 
 import math

@@ -25,18 +25,19 @@ MIN_FILTERED_SHARE = 0.1
 be undecided: a filter may have changed, or an event of the other snapshot may have ended."""
 
 MIN_FILTERED_SHARE_IF_CERTAIN = 1 / 3
-"""Minimum share of these queries that must be missing to conclude that a filter changed."""
+"""Minimum share of the expected queries of unchanged topics that must be missing to conclude that
+a filter changed."""
 
 MIN_REMOVED_PER_ADDED = 4
-"""Minimum ratio of removed to added frequent queries to conclude that a filter changed: users who
-reword their queries add some."""
+"""Minimum ratio of removed to added frequent queries to conclude that a filter changed: if
+users reword queries, some queries are added for those that are removed."""
 
 MAX_TOPICS_NAMED = 5
 """Maximum number of topics listed in a sentence; the remaining topics are counted."""
 
 SIDES_AND_CHANGE = (("from", "to", "removed"), ("to", "from", "added"))
-"""Suffix of a snapshot's views, suffix of the other snapshot's views, and what happened to queries
-that only the first of the two contains."""
+"""Suffix of the views of a snapshot, suffix of the views of the other snapshot, and what happened
+to queries that are only in the snapshot with the first suffix."""
 
 TOPICS = "SELECT DISTINCT unnest(topics) FROM queries_{side}"
 
@@ -109,7 +110,7 @@ def find_undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str]
     """Return the topics whose deletion or addition would not be detected.
 
     Returns:
-        Topics in alphabetical order; None if this is true of all topics, or there are no topics.
+        Topics in alphabetical order; None if no topic has a detectable deletion or addition.
     """
     detectable: dict[str, bool] = {}
     for side, other_side, _ in SIDES_AND_CHANGE:

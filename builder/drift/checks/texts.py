@@ -147,7 +147,7 @@ def _check_length_peaks(
 
 
 def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of pages with decoding errors, HTML markup, only ASCII, and no title."""
+    """Compare the shares of pages with decoding errors, HTML markup, only ASCII, or no title."""
     before, after = (
         fetch_single_row(
             connection,

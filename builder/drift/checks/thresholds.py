@@ -89,12 +89,14 @@ TOTAL_IMPRESSIONS = "SELECT coalesce(sum(impressions), 0)::BIGINT FROM queries_f
 
 @dataclass(frozen=True)
 class PoissonCountModel:
-    """Poisson model of the counts in the other snapshot, assuming that both have the same minimum.
+    """Poisson model that predicts, from the counts of one snapshot, those of the other snapshot.
+
+    It assumes that both snapshots have the same minimum count.
 
     Args:
         counts: Number of rows of this snapshot for each value; see `ValueCounts`.
-        growth: Sum of the values in this snapshot and sum in the other snapshot, over the rows that
-            both snapshots contain; their ratio is the growth.
+        growth: Sum of the values in this snapshot and sum of the values in the other snapshot, over
+            the rows that both snapshots contain; their ratio is the growth.
         queries: For each value, the number of queries whose smallest row has this value; None if
             each row is a query.
     """
@@ -278,7 +280,7 @@ def _count_queries_by_smallest_value(
 def _sum_common_values(
     connection: duckdb.DuckDBPyConnection, table: str, value_sql: str
 ) -> tuple[int, int]:
-    """Sum the values of common rows in each snapshot; (1, 1) if either sum is 0."""
+    """Return each snapshot's sum of the values of the rows in both; (1, 1) if either sum is 0."""
     sql = COMMON_SUMS.format(table=table, key=TABLE_KEYS[table], value=value_sql)
     before, after = connection.execute(sql).fetchall()[0]
     return (before, after) if before and after else (1, 1)

@@ -97,7 +97,7 @@ def pages_section(drift: Drift) -> Markup:
 
 
 def _unknown_crawl_note(pairs: Sequence[Mapping[str, Any]]) -> str:
-    """Explain removed pages if the collection does not record which pages were crawled."""
+    """Explain the status `removed` if the collection does not record which pages were crawled."""
     if not any(pair["documents"]["removed_crawl_unknown"] for pair in pairs):
         return ""
     return (

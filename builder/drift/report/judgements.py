@@ -31,7 +31,7 @@ GRADE_COLORS = ("unchanged", "updated", "added")
 
 
 def judgements_section(drift: Drift) -> Markup:
-    """Render a report section on grades, and on how often the grades of common pairs changed."""
+    """Render a report section on grades, and on how often a document's grade changed."""
     if not any(sum(s["grades"]) for s in drift["snapshots"]):
         return section("judgements", "Judgements", None, empty_note("There are no judgements."))
     compared = [pair for pair in drift["pairs"] if pair["qrels"]["pairs_common"]]

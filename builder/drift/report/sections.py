@@ -33,7 +33,7 @@ from builder.reporting.render import join_markup
 
 Drift = Mapping[str, Any]
 VERDICTS = {"construction": "changed", "clear": "clear", "cannot tell": "unknown"}
-"""CSS class for each verdict."""
+"""CSS class for each result of a check in `drift.json`."""
 
 MADE_DIFFERENTLY = (
     "These differences were caused by how the collection was built. Do not interpret them, or "

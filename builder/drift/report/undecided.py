@@ -6,7 +6,7 @@ from builder.drift.report.findings import Drift
 from builder.reporting.numbers import pluralize
 
 MAX_NAMES = 3
-"""Maximum number of pairs or snapshots that are listed for one reason."""
+"""Maximum number of snapshots, or of pairs of snapshots, that are all listed for one reason."""
 
 
 def list_undecided_checks(drift: Drift) -> list[str]:
@@ -26,7 +26,8 @@ def list_undecided_checks(drift: Drift) -> list[str]:
 def summarize_undecided_checks(drift: Drift) -> list[str]:
     """Return one text that lists all checks that could not be decided, without the reasons.
 
-    For imported releases, whose reasons are similar: they lack most of the data of these checks.
+    This is meant for imported releases, for which most checks have the same reason: the releases
+    lack the data that the checks need.
     """
     names = dict.fromkeys(c["check"] for c in drift["checks"] if c["verdict"] == "cannot tell")
     text = (
@@ -37,7 +38,7 @@ def summarize_undecided_checks(drift: Drift) -> list[str]:
 
 
 def _join_names(names: Sequence[str]) -> str:
-    """Join names of pairs or snapshots; name only the first if there are over `MAX_NAMES`."""
+    """Join names of snapshots or pairs; list one name and a count if there are over `MAX_NAMES`."""
     if len(names) <= MAX_NAMES:
         return ", ".join(names)
     return f"{names[0]} and {len(names) - 1} more"

@@ -29,7 +29,8 @@ from builder.reporting.parts import (
 )
 
 MAX_PAIRS = 36
-"""Maximum number of pairs in the vocabulary table; beyond it, only consecutive pairs are listed."""
+"""Maximum number of pairs of snapshots in the vocabulary table; if there are more, only pairs of
+consecutive snapshots are listed."""
 
 
 def words_section(drift: Drift) -> Markup:
