@@ -3,7 +3,7 @@
 Measures: Cohen's kappa (1960; weighted kappa, 1968) for two sources of grades, and Krippendorff's
 alpha for any number of assessors with missing values (2011, "Computing Krippendorff's
 Alpha-Reliability"). A coefficient is None where it is undefined because no disagreement is
-expected: all grades are equal, or no pair was judged twice.
+expected: all grades are equal, or no query-document pair has grades from two sources.
 """
 
 from collections.abc import Iterator
@@ -90,14 +90,17 @@ def measure_agreement(
 
 
 def _confusion_matrix(first_grades: Integers, second_grades: Integers) -> Integers:
-    """Return the numbers of pairs by first grade (row) and second grade (column), as int64."""
+    """Return the number of query-document pairs by first grade (row) and second grade (column)."""
     size = int(max([*GRADES, *first_grades.tolist(), *second_grades.tolist()])) + 1
     cells = np.bincount(first_grades * size + second_grades, minlength=size * size)
     return cells.reshape(size, size).astype(np.int64)
 
 
 def _count_assessors_per_grade(judgements: pl.DataFrame) -> Floats:
-    """Return the number of assessors who gave each grade to each pair, float64[grades, pairs]."""
+    """Return how many assessors gave each grade to each query-document pair.
+
+    The array is float64[grades, pairs].
+    """
     grades, grade = np.unique(judgements["grade"].to_numpy(), return_inverse=True)
     pairs = judgements.select(PAIR).unique().sort(PAIR).with_row_index("column")
     column = judgements.join(pairs, on=PAIR, how="left", maintain_order="left")["column"].to_numpy()
@@ -116,7 +119,10 @@ def _compare_assessors(judgements: pl.DataFrame) -> Iterator[PairwiseAgreement]:
 
 
 def _compare_with_clicks(judgements: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
-    """Return the agreement of majority votes with click grades; None if no pair has both grades."""
+    """Return the agreement of majority votes with click grades.
+
+    Returns None if no query-document pair has both a manual and a click grade.
+    """
     by_clicks = qrels.filter(pl.col("click_grade").is_not_null()).select(*PAIR, "click_grade")
     both = majority_vote(judgements.lazy()).join(by_clicks, on=PAIR).collect()
     if not both.height:

@@ -4,7 +4,7 @@ A sheet is a tab-separated file with a header. The columns `query_id`, `doc_id`,
 `grade` are read; all other columns are ignored. A byte order mark, quotes and CRLF line endings, as
 written by spreadsheet programs, are accepted, and rows of empty cells are skipped. A quoted cell
 may contain line breaks or tabs, but not both: a cell with both is taken for rows swallowed by a
-stray quote. An empty grade marks a pair that is not judged yet.
+stray quote. An empty grade marks a query-document pair that is not judged yet.
 """
 
 import csv
@@ -34,12 +34,12 @@ PATTERNS = {
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Result of `longeval assess import`: numbers of imported judgements.
+    """Result of `longeval assess import`: counts of written judgements and skipped pairs.
 
     Args:
         judgements: Number of judgements written.
-        unjudged: Number of pairs skipped because they have no grade.
-        assessors: Number of judgements by assessor.
+        unjudged: Number of query-document pairs skipped because they have no grade.
+        assessors: Number of judgements written for each assessor, by name.
     """
 
     judgements: int
@@ -149,7 +149,7 @@ def _require_integer_grades(source: Source, grades: pl.Series) -> None:
 
 
 def _count_rows(source: Source) -> int:
-    """Return the number of rows of a sheet or table, including unjudged pairs."""
+    """Return the number of rows of a sheet or table, including rows without a grade."""
     if source.path.suffix == ".parquet":
         return int(parquet.scan(source.path).select(pl.len()).collect().item())
     return sum(1 for _ in _read_sheet(source))
@@ -191,7 +191,7 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 
 def _has_swallowed_rows(cells: Sequence[str], n_columns: int) -> bool:
-    """Return whether a cell with a stray quote contains the rows up to the next quote."""
+    """Return whether a stray quote has made one cell of a row contain several rows of the sheet."""
     with_line_breaks = [cell for cell in cells if "\n" in cell or "\r" in cell]
     has_too_many_cells = len(cells) > n_columns
     return any(has_too_many_cells or "\t" in cell for cell in with_line_breaks)

@@ -19,7 +19,7 @@ class PoolReport:
     """Result of `longeval pool`: the drawn pool and the files written.
 
     Args:
-        pool: Pooled pairs and number of excluded pairs.
+        pool: Pooled query-document pairs, with the number of excluded pairs for each reason.
         files: Paths of the files written; the pool is first.
     """
 
@@ -48,7 +48,7 @@ def pool_runs(
         queries: Queries of the snapshot: `query_id`, `text`.
         documents: Documents of the snapshot: `doc_id`, `url`, `title`, `text`.
         strata: Ranges of ranks with their sampling rates.
-        seed: Key of the hash that samples pairs.
+        seed: Key of the hash that samples query-document pairs.
         assessors: Names of the assessors, each of whom judges the whole pool; if empty, a single
             unnamed sheet is written.
         judgements: Existing judgements, excluded from the pool (schema `Judgements`).

@@ -4,7 +4,7 @@ A pair is assigned to a stratum by its best rank over all runs. A depth-k pool t
 every run (Sparck Jones & van Rijsbergen 1975). LongEval's stratified pool takes all of ranks 1-5,
 half of ranks 6-10 and a quarter of ranks 11-30. Pairs are sampled by a keyed hash of query and
 document: a seed selects the same pairs whichever other queries and runs are pooled, and a sample at
-a higher rate contains every sample at a lower rate.
+a higher rate contains every sample at a lower rate with the same seed.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ LONGEVAL_STRATA = (Stratum(1, 5, 1.0), Stratum(6, 10, 0.5), Stratum(11, 30, 0.25
 
 
 def depth_strata(k: int) -> tuple[Stratum, ...]:
-    """Return the single stratum of a depth-k pool: ranks 1 to k, all judged.
+    """Return the single stratum of a depth-k pool: all pairs at ranks 1 to k.
 
     Raises:
         UsageError: k is not between 1 and `MAX_DEPTH`.
@@ -58,7 +58,7 @@ def depth_strata(k: int) -> tuple[Stratum, ...]:
 
 @dataclass(frozen=True)
 class Pool:
-    """Pool of query-document pairs to be judged, with the numbers of excluded pairs.
+    """Pool of query-document pairs to be judged, with the number of pairs excluded for each reason.
 
     Args:
         pairs: Rows with the schema `PooledPairs`, in its sort order.
@@ -93,7 +93,7 @@ def draw_pool(
         queries: Queries of the snapshot; only `query_id` is read.
         documents: Documents of the snapshot; only `doc_id` is read.
         strata: Ranges of ranks with their sampling rates; other ranks are not pooled.
-        seed: Key of the hash that samples pairs.
+        seed: Key of the hash that samples query-document pairs.
         judgements: Existing judgements, excluded from the pool (schema `Judgements`).
         snapshot: Folder of the snapshot, used to resolve the original ids of an imported release.
 

@@ -1,9 +1,10 @@
-"""Writes judging sheets: a pool with its texts, as a TSV sheet or a self-contained web page.
+"""Writes a pool with its query and document texts as a TSV judging sheet or judging web page.
 
 Assessors see no rank, run, score or click, and the documents of a query are shuffled by a keyed
-hash. Query and document texts are untrusted: the page receives them as escaped JSON, shows them as
-plain text only, and has a content security policy that permits only its own script and style and
-forbids connections; cells of the sheet are escaped against formula injection.
+hash. Query and document texts are untrusted: the self-contained page receives
+them as escaped JSON, shows them as plain text only, and has a content security policy that permits
+only its own script and style and forbids connections; cells of the sheet are escaped against
+formula injection.
 """
 
 import json
@@ -40,7 +41,7 @@ def write_sheet(
     """Write a judging sheet or page for one assessor.
 
     Args:
-        pairs: Pairs with `query_id` and `doc_id`, such as those of a pool.
+        pairs: Query-document pairs with `query_id` and `doc_id`, such as those of a pool.
         out: `.tsv`: a sheet with an empty column `grade`; `.html`: a keyboard-driven judging page
             that saves judgements in the browser and exports them as a TSV sheet.
         queries: `query_id` and `text` of the queries.
@@ -84,7 +85,7 @@ def _join_texts(
 
 
 def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
-    """Write a TSV sheet with one line per pair, including an excerpt of the document."""
+    """Write a TSV sheet with one line per query-document pair and an excerpt of each document."""
     plain = [
         _escape_for_spreadsheet(pl.col(name)).alias(name) for name in ("query", "title", "url")
     ]
@@ -94,7 +95,7 @@ def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
 
 
 def _escape_for_spreadsheet(text: pl.Expr) -> pl.Expr:
-    """Return the text on a single line, without double quotes and safe from formula injection."""
+    """Return an expression for the text on one line, without double quotes or formula injection."""
     flat = text.fill_null("").str.replace_all(r"[\p{Cc}\u2028\u2029]+", " ").str.strip_chars(" ")
     flat = flat.str.replace_all('"', "″")
     return pl.when(flat.str.head(1).is_in(FORMULA_STARTS)).then("'" + flat).otherwise(flat)
@@ -119,12 +120,12 @@ def _write_judging_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
 
 
 def _escape_json(data: str) -> Markup:
-    """Escape `<`, `>`, `&` and line separators in JSON, to embed it in a script element."""
+    """Escape `<`, `>`, `&` and line separators in JSON that is embedded in a script element."""
     escaped = re.sub(r"[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", data)
     return Markup(escaped)  # noqa: S704 - no character can close the element
 
 
 def _pool_id(rows: pl.DataFrame) -> str:
-    """Return a hash of the pairs, which the browser uses as storage key of the judgements."""
+    """Return a hash of the query-document pairs: the browser stores judgements under this key."""
     lines = [f"{query} {doc}" for query, doc in rows.select(PAIR).rows()]
     return f"{key64('|'.join(lines)):016x}"

@@ -19,7 +19,7 @@ from builder.statistics import agreement as statistics
 from builder.tasks.classification.annotations import read_annotations
 
 LabelsByPost: TypeAlias = Mapping[str, Mapping[str, str]]
-"""Labels by post and annotator."""
+"""Label that each annotator assigned to each post, keyed by post id and then by annotator."""
 ALL_LABELS_EQUAL = (
     "all labels are equal, so the expected disagreement is 0 and the coefficient is undefined"
 )
@@ -41,7 +41,7 @@ class AgreementCoefficient:
     Args:
         value: Value of the coefficient, at most 1; None if undefined.
         units: Number of units, such as posts, with labels to compare.
-        observed: Observed agreement, from 0 to 1; None if there are no such units.
+        observed: Observed agreement, from 0 to 1; None if no unit has labels to compare.
         reason: Why the coefficient is undefined; None if it is defined.
     """
 
@@ -57,7 +57,8 @@ class AgreementReport:
 
     Args:
         pairs: One row per pair of annotators (`PAIR_SCHEMA`).
-        fleiss: Fleiss' kappa over the posts with the most common number of labels.
+        fleiss: Fleiss' kappa over the posts whose number of labels (at least two) is the most
+            common one.
         krippendorff: Krippendorff's alpha over the posts with two or more labels.
         posts: Number of posts with at least one label.
         annotators: Names of the annotators.
@@ -143,7 +144,10 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Agreemen
 
 
 def _unit_disagreement(labels: Sequence[Hashable]) -> float:
-    """Return the number of ordered pairs of unequal labels of a unit, divided by (labels - 1)."""
+    """Return the number of ordered pairs of unequal labels of a unit, divided by (n - 1).
+
+    n is the number of labels of the unit.
+    """
     n = len(labels)
     same = sum(count * (count - 1) for count in Counter(labels).values())
     return (n * (n - 1) - same) / (n - 1)
@@ -159,7 +163,7 @@ def measure_agreement_in_files(paths: Sequence[Path]) -> AgreementReport:
 
 
 def measure_agreement(annotations: pl.DataFrame) -> AgreementReport:
-    """Measure the agreement between annotators.
+    """Measure the agreement between the annotators in a table of human labels.
 
     Args:
         annotations: Table with the columns id (of the post), annotator and label.
@@ -195,8 +199,8 @@ def _compare_annotators(
 def _count_labels_per_post(labels_by_post: LabelsByPost) -> list[list[int]]:
     """Return the number of times each label (column) was assigned to each post (row).
 
-    Fleiss' kappa requires equal numbers of labels, so only posts with the most common number of
-    labels (at least 2) are included.
+    Fleiss' kappa requires the same number of labels for every post, so only posts with the most
+    common number of labels (at least 2) are included.
     """
     posts_by_size = Counter(len(labels) for labels in labels_by_post.values() if len(labels) > 1)
     if not posts_by_size:

@@ -8,8 +8,9 @@ A published version contains
 <out>/<version>/labels/{train,dev,within,short,long}.parquet
 ```
 
-Labels are distant labels; human labels, if available, replace them in the development and test
-sets. Splits share no author and no text. Every input record is either in a split or in the rejects.
+Labels are distant labels (derived from emoji and emoticons in the text); human labels, if
+available, replace them in the development and test sets. Splits share no author and no text. Every
+input record is either in a split or in the rejects.
 """
 
 import shutil
@@ -102,8 +103,8 @@ class ClassificationBuild:
 
     Args:
         folder: Version folder.
-        rebuilt: Whether the version was built; False if it was already up to date.
-        ledger: Numbers of records read, posts kept and records rejected by reason.
+        rebuilt: Whether this call built the version; False if it was already up to date.
+        ledger: Number of records read, of posts kept, and of records rejected for each reason.
         splits: One row per split (`SUMMARY_SCHEMA`).
         drift: Content of `drift.json`.
         agreement: Agreement between annotators; None if there are no human labels.
@@ -167,9 +168,10 @@ def build_classification(
 
 
 def classification_change_reasons(definition_file: Path, out: Path) -> tuple[str, ...]:
-    """Return the reasons why a classification collection would be rebuilt; empty if there are none.
+    """Return the reasons why a build would rebuild the collection; empty if it is up to date.
 
-    Nothing is built.
+    Compares the definition and its input files with those of the published version. Nothing is
+    built.
 
     Raises:
         DefinitionError: the definition is invalid, or an input file is missing.
@@ -184,7 +186,7 @@ def classification_change_reasons(definition_file: Path, out: Path) -> tuple[str
 
 
 def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles) -> dict[str, Any]:
-    """Return the definition and the input hashes of a version as JSON values."""
+    """Return the stage version, definition and input hashes of a collection as JSON values."""
     return {
         "stage": f"{STAGE}/{STAGE_VERSION}",
         "definition": definition.model_dump(mode="json"),

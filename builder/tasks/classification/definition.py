@@ -109,7 +109,7 @@ class IntervalsSection(Section):
 
 
 class LabelsSection(Section):
-    """Section `[labels]`: sources of distant and human labels."""
+    """Section `[labels]`: markers that yield distant labels, and files of human labels."""
 
     markers: str | None = Field(
         default=None,
@@ -181,7 +181,7 @@ class SamplingSection(Section):
 
 
 class TextSection(Section):
-    """Section `[text]`: near-duplicate detection and minimum length."""
+    """Section `[text]`: similarity of near-duplicate texts, and minimum length of texts."""
 
     near_duplicate: float = Field(
         default=0.6,

@@ -1,8 +1,9 @@
-"""Size, label distribution and vocabulary of each split, and their drift from the training set.
+"""Size, labels and vocabulary of each split, and vocabulary drift from the training set.
 
 Vocabulary drift is measured by the Jaccard similarity of the vocabularies, the Jensen-Shannon
-divergence between the word distributions (in bits), and the share of out-of-vocabulary tokens in
-either direction. Words are lowercased runs of letters, digits and underscores.
+divergence between the word distributions (in bits), the share of tokens of the split that do not
+occur in the training set, and the share of tokens of the training set that do not occur in the
+split. Words are lowercased runs of letters, digits and underscores.
 """
 
 from typing import Any

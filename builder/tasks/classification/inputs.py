@@ -1,4 +1,4 @@
-"""Input files of a classification collection."""
+"""Finds, hashes and reads the input files of a classification collection."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from builder.tasks.classification.definition import ClassificationDefinition
 
 @dataclass(frozen=True, slots=True)
 class InputFiles:
-    """Input files listed in a definition: posts, marker list and human labels."""
+    """Input files listed in a collection definition: posts, marker list and human labels."""
 
     posts: tuple[Source, ...]
     markers: tuple[Source, ...]

@@ -1,7 +1,7 @@
 """Assigns distant labels and candidate splits to posts.
 
 Writes a work table in which every input record has either a candidate split or a reject reason.
-Posts are processed independently; `selection` compares posts with each other.
+Posts are processed independently; module `selection` compares posts with each other.
 
 Authors are assigned to splits by a keyed hash, so that adding data does not move an author to
 another split. A post is a candidate for the split of its author if its time lies in the period of
@@ -31,7 +31,7 @@ from builder.text.keys import fold, key64
 
 URL = r"(?i)\b[a-z][a-z0-9+.-]*://\S*|\bwww\.\S+"
 MENTION = r"(?i)(?:\brt\s+)?@\w+(?:[.-]\w+)*(?:@\w+(?:[.-]\w+)*)?"
-"""Mention of a user, also of one on another server, and the mark of a retweet before it."""
+"""Regex for a mention (`@user` or `@user@server`), with the retweet mark `RT` if it precedes."""
 WORK_SCHEMA = {
     "file": pl.String,
     "line": pl.UInt64,
@@ -46,7 +46,7 @@ WORK_SCHEMA = {
     "text": pl.String,
     "identity": pl.String,
 }
-"""Columns of the work table.
+"""Columns of the work table, which has one row per input record.
 
 `author` and `sample` are keyed hashes of the author and the post id; `marked` is the distant label
 (positive, negative, both or none); `identity` is the deduplication key of the text. Either `split`
@@ -55,10 +55,10 @@ or `reason` is null.
 
 
 def deduplication_key_expr(text: pl.Expr) -> pl.Expr:
-    """Return an expression whose values are equal for duplicate texts.
+    """Return an expression for the deduplication key, which is equal for duplicate texts.
 
-    The key contains the folded words, without URLs, mentions and marks of retweets (`RT @user`),
-    and with numbers replaced by 0.
+    The key is the text in lower case, without accents, punctuation, URLs, mentions and retweet
+    marks (`RT @user`), and with every number replaced by 0.
     """
     plain = text.str.replace_all(URL, " ").str.replace_all(MENTION, " ")
     return fold(plain.str.replace_all(r"\b\d+\b", "0"))
@@ -78,7 +78,7 @@ class AuthorSplits:
 
     @classmethod
     def from_shares(cls, shares: AuthorsSection, seed: str) -> "AuthorSplits":
-        """Create an assignment in which each split has the given share of authors."""
+        """Create an assignment that gives each split its share of authors."""
         cumulative = accumulate(getattr(shares, split) for split in SPLITS)
         return cls(seed, tuple(round(share * 2**64) for share in cumulative))
 
@@ -116,7 +116,7 @@ class PostLabeler:
         return rows
 
     def label_posts(self, block: PostBlock, file_name: str) -> pl.DataFrame:
-        """Convert a block of records to rows of the work table (`WORK_SCHEMA`)."""
+        """Label a block of records, and return one row of the work table per record."""
         posts = self._assign_splits(self._add_distant_labels(block.posts))
         is_candidate = pl.col("reason").is_null()
         labeled = posts.with_columns(
@@ -170,7 +170,7 @@ class PostLabeler:
         return period
 
     def _reject_reason_expr(self) -> pl.Expr:
-        """Return an expression for the first reject reason of each post; null if it is accepted."""
+        """Return an expression for each post's first reject reason; null if none applies."""
         words = pl.col("identity").str.count_matches(r"\S+")
         split_period = pl.col("split").replace_strict(SPLIT_INTERVALS, default=None)
         reasons = {

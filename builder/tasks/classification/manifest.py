@@ -34,7 +34,7 @@ TABLE_SCHEMAS = {"posts": Posts, "labels": Labels, "rejects": Rejects}
 
 
 def read_provenance(folder: Path) -> dict[str, Any] | None:
-    """Return the definition and input hashes of a version; None if it is unpublished."""
+    """Return the definition and input hashes of a published version; None if it has no manifest."""
     provenance = (read_manifest_or_none(folder) or {}).get("made_from")
     return dict(provenance) if isinstance(provenance, dict) else None
 

@@ -7,8 +7,8 @@ Of overlapping markers, the longest matches: `:))` is not `:)`. The last charact
 may be repeated (`:DDD`), emoticons may be adjacent (`:):)`), and emoji may have any skin tone and
 variation selector. An emoji that is part of a zero-width joiner sequence does not match.
 Emoticons do not match inside words, times and URLs (`xDirect`, `10:(3)`, `http://`), but an
-emoticon without letters may end a word (`thanks:)`), unless it begins with a closing bracket, as
-the end of `(see below):`.
+emoticon without letters may end a word (`thanks:)`), unless it begins with a closing bracket: the
+end of `(see below):` is not an emoticon.
 """
 
 import re
@@ -30,7 +30,7 @@ HEADER = ["marker", "kind", "polarity", "name"]
 _ZERO_WIDTH_JOINER = "\u200d"
 _MODIFIERS = "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*+"
 _EMOTICON_CHARS = r":;=()\[\]{}<>/\\|^_*"
-"""Characters that, next to an emoticon, form a different emoticon."""
+"""Characters that turn an emoticon into a different emoticon if they precede or follow it."""
 _URL = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://\S*|\bwww\.\S+")
 
 
@@ -45,7 +45,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class MarkerMatch:
-    """Occurrence of a marker in a text, at text[start:end]."""
+    """Occurrence of a marker in a text, which is the slice text[start:end]."""
 
     start: int
     end: int
@@ -130,7 +130,7 @@ def _compile_emoji_pattern(emoji: list[str]) -> re.Pattern[str]:
 def _compile_emoticon_patterns(emoticons: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return a regex for a single emoticon, and a regex for a sequence of adjacent emoticons.
 
-    The first has a named group for each emoticon.
+    The regex for a single emoticon has a named group for each emoticon.
     """
     if not emoticons:
         return re.compile(r"(?!)"), re.compile(r"(?!)")
@@ -149,7 +149,7 @@ def _compile_emoticon_patterns(emoticons: list[str]) -> tuple[re.Pattern[str], r
 
 
 def distant_label(matches: Iterable[MarkerMatch]) -> DistantLabel:
-    """Return the distant label of a text, from the polarities of its markers."""
+    """Return the distant label of a text: the polarity of its markers, `both` or `none`."""
     polarities = {match.polarity for match in matches}
     if len(polarities) > 1:
         return "both"

@@ -30,7 +30,7 @@ MALFORMED = ("not_json_object", "no_id", "bad_id", "no_author", "no_text", "html
 """Reject reasons of malformed records."""
 _ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|#39|#x27);", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-"""Control characters, such as tabs, which files of labels and predictions cannot contain in ids."""
+"""Control characters such as tabs, which ids in label and prediction files cannot contain."""
 _HTML = re.compile(r"\s*<p\b.*</p>\s*", re.IGNORECASE | re.DOTALL)
 POST_SCHEMA = {
     "line": pl.UInt64,
@@ -55,7 +55,7 @@ class PostBlock:
 
 
 def read_posts(source: Source, records_per_block: int = RECORDS_PER_BLOCK) -> Iterator[PostBlock]:
-    """Yield the records of a file in blocks.
+    """Yield the posts and malformed records of a file in blocks.
 
     Raises:
         UsageError: the file cannot be read.
@@ -81,7 +81,7 @@ def _read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def _parse_json(line: str) -> Any:
-    """Parse a line as JSON; return None if it is malformed."""
+    """Parse a line as JSON; return None if the line is not valid JSON."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -147,7 +147,7 @@ def _field_to_string(value: object) -> str | None:
 
 
 def parse_unix_seconds(timestamp: object) -> int | None:
-    """Convert a time, as in logs and crawls, to Unix seconds; None if it is invalid."""
+    """Convert a time in Unix seconds or ISO 8601 to Unix seconds; None if it is invalid."""
     try:
         return parse_time(timestamp)
     except RejectError:

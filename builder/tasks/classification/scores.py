@@ -1,7 +1,8 @@
 """Measures of the classification task of LongEval 2023: F1, macro-F1, RPD and weighted F1.
 
-The relative performance drop (RPD) of that task is (M' - M) / M, which is negative for a drop,
-whereas Result Delta and RnD are positive for a drop.
+The relative performance drop (RPD) of that task is (M' - M) / M, where M is the within-time score
+and M' a later score. It is negative for a drop, whereas the measures Result Delta and RnD are
+positive for a drop.
 """
 
 from collections.abc import Hashable, Mapping, Sequence

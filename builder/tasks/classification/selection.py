@@ -1,14 +1,17 @@
-"""Removes duplicates within and across splits from candidate posts, labels and samples the rest.
+"""Selects the posts of each split: rejects duplicate candidates, sets final labels and samples.
+
+Of two candidates with similar texts, the one with the lower author hash (then id) is preferred.
 
 Reject reasons, in this order:
 
 1. `duplicate_id`: an earlier post has the same id.
-2. `label_conflict`: posts with the same text have different distant labels.
-3. `duplicate_text`: a preferred post (by author hash, then id) has the same text.
+2. `label_conflict`: posts of labeled splits have the same text but different distant labels.
+3. `duplicate_text`: a preferred post has the same text.
 4. `near_duplicate_of_another_split`: a preferred post of another split has a similar text.
 5. `annotators_disagree`, `human_neutral`: human labels of a development or test post are tied, or
    mostly neutral.
-6. `not_sampled`: the split is full; posts are sampled by a keyed hash of their id.
+6. `not_sampled`: the split has reached its maximum size; posts are sampled by a keyed hash of
+   their id.
 
 Texts are similar if the Jaccard similarity of their word bigrams is at least theta > 1/2. All such
 pairs are found: similar sets of m and n bigrams share at least c = ceil(theta max(m, n)) bigrams,
@@ -150,7 +153,7 @@ def select_posts(
 
 
 def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, min_jaccard: float) -> None:
-    """Reject posts that are near-duplicates of a post in a preferred split.
+    """Reject posts that are near-duplicates of a preferred post (lower rank) in another split.
 
     Args:
         connection: DuckDB connection with the table `candidate`.

@@ -1,7 +1,7 @@
 """Table schemas of a classification collection.
 
 Posts and labels are separate tables, so that a test set can be distributed without its labels.
-Author numbers are only valid within a version.
+The number that identifies an author is valid within one version only.
 """
 
 import dataframely as dy

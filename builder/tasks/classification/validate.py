@@ -118,7 +118,7 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_tables(folder: Path) -> Iterator[Finding]:
-    """Validate rows against the schemas (LC101), and ids of labels against ids of posts (LC102)."""
+    """Check rows against the schemas (LC101), and that labels have the ids of posts (LC102)."""
     for split in SPLITS:
         tables = {"posts": Posts, "labels": Labels} if split in LABELED_SPLITS else {"posts": Posts}
         ids = {}
@@ -143,7 +143,7 @@ def _read_posts(folder: Path, markers: MarkerList | None) -> pl.DataFrame:
 
     Args:
         folder: Version folder.
-        markers: Markers in the texts, which duplicates ignore; None if there are none.
+        markers: Markers that are ignored when texts are compared; None if the texts contain none.
     """
     frames = [
         parquet.read(folder / "posts" / f"{split}.parquet").with_columns(split=pl.lit(split))

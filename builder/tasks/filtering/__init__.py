@@ -1,7 +1,7 @@
 """Document filtering task: scores TREC KBA runs per time batch, and fits trends over time.
 
 Computes the measures and trends of Kenter, Balog and de Rijke (2015) and the averages of the
-official scorer of the track.
+official scorer of TREC KBA.
 """
 
 from builder.tasks.filtering.comparisons import (

@@ -93,7 +93,7 @@ def batch_length_in_seconds(granularity: str) -> int | None:
 
 
 def _month_edges(start: int, end: int) -> Seconds:
-    """Return the start of each month that overlaps a period, and the end of the last month."""
+    """Return the start of each month that overlaps [start, end), and the end of the last month."""
     first = np.datetime64(start, "s").astype("datetime64[M]")
     last = np.datetime64(end - 1, "s").astype("datetime64[M]")
     return np.arange(first, last + 2).astype("datetime64[s]").astype(np.int64)

@@ -71,7 +71,7 @@ def compare_granularities(
     parameters: FilteringTrendParameters | None = None,
     granularities: Sequence[str] = GRANULARITIES,
 ) -> pl.DataFrame:
-    """Compare the slopes of trends at the first granularity with those at each other granularity.
+    """Compare the slopes of trends between the first granularity and each later granularity.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
@@ -134,11 +134,11 @@ def check_trend_assumptions(
     granularities: Sequence[str] = GRANULARITIES,
     significance_level: float = SIGNIFICANCE_LEVEL,
 ) -> pl.DataFrame:
-    """Count the trends whose residuals are normal and independent.
+    """Count the trends whose residuals are normally distributed and independent.
 
     Trends whose scores are all 0 are ignored. An assumption is satisfied if its test
     (Anderson-Darling for normality, two-sided Durbin-Watson for independence) is defined and does
-    not reject it.
+    not reject the assumption.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
@@ -180,7 +180,7 @@ def _fit_trends_of_all_measures(
     parameters: FilteringTrendParameters | None,
     granularity: str,
 ) -> pl.DataFrame:
-    """Fit the trends of all measures at one granularity.
+    """Fit the trends of all measures for one batch length (granularity).
 
     The column `is_zero` marks trends whose scores are all 0 or null.
     """

@@ -4,9 +4,10 @@ Files are plain text or gzip, with one assertion per line in 6 to 12 whitespace-
 
     team system stream_id target confidence rating [mention date_hour slot class bytes ...]
 
-`stream_id` is `<Unix seconds>-<document hash>`, confidence is in (0, 1000], rating is -1 garbage,
-0 neutral, 1 useful or 2 vital ("central"). Lines starting with `#` are comments. Truth files have
-the same format, with one line per assessor and (document, target) pair.
+`stream_id` is `<Unix seconds>-<document hash>`, confidence is in (0, 1000], and rating is -1
+(garbage), 0 (neutral), 1 (useful) or 2 (vital, also called central). Lines starting with
+`#` are comments. Truth files have the same format, with one line per assessor and (document,
+target) pair.
 
 Ratings of several assessors and repeated assertions of a run are merged into one row per
 (document, target) pair, by the rules of the official scorer.
@@ -106,7 +107,7 @@ def read_filtering_run(path: Path, min_rating: int = 2) -> FilteringRun:
 
 
 def system_name(path: Path) -> str:
-    """Return the name of a run file without the extensions `.gz`, `.txt`, `.tsv` and `.run`."""
+    """Return the system name: the run file name without `.gz` and `.txt`, `.tsv` or `.run`."""
     name = to_valid_unicode(path.name).removesuffix(".gz")
     return Path(name).stem if Path(name).suffix in {".txt", ".tsv", ".run"} else name
 

@@ -14,7 +14,7 @@ MEASURES = ("precision", "recall", "f_pr", "aptness", "f_pra")
 
 Average: TypeAlias = Literal["macro", "micro"]
 TargetCounts: TypeAlias = tuple[int, int, int]
-"""Numbers of true positives, false positives and relevant documents of a target in a batch."""
+"""Counts for a target in a batch: true positives, false positives and relevant documents."""
 
 
 def aptness(false_positives: int, zeta: float = 1.0) -> float:
@@ -39,7 +39,10 @@ def aptness(false_positives: int, zeta: float = 1.0) -> float:
 
 
 def harmonic_mean(values: Iterable[float | None]) -> float | None:
-    """Return the harmonic mean, ignoring None; 0 if a value is 0, None if all values are None."""
+    """Return the harmonic mean of the values that are not None; 0 if a value is 0.
+
+    Returns None if all values are None.
+    """
     defined = [value for value in values if value is not None]
     if not defined:
         return None

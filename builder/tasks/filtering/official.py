@@ -61,7 +61,7 @@ def best_official_averages(averages: pl.DataFrame) -> pl.DataFrame:
     """Return the best averages of each system over all cut-offs, sorted by macro F.
 
     Precision and recall are taken at the lowest cut-off with maximum F. The maximum utility may be
-    reached at another cut-off.
+    reached at a different cut-off.
 
     Args:
         averages: Table returned by `official_averages`.

@@ -17,12 +17,13 @@ class FilteringParameters:
     Args:
         relevance: Minimum rating of a relevant document: 2 vital, 1 useful, 0 neutral.
         assessors: `all` if all assessors of a pair must rate it as relevant, `any` if one suffices.
-        unjudged: Whether unjudged pairs that a run returns are false positives or ignored.
+        unjudged: Whether returned pairs without a judgement are false positives or ignored.
         average: `macro`: mean over targets; `micro`: pooled over all targets.
         zeta: Number of false positives at which aptness is 0.5.
         granularity: `hour`, `day`, `week`, `month`, or a number of seconds.
-        start: Start of the period in Unix seconds; None: time of the first document.
-        end: End of the period in Unix seconds, exclusive; None: after the last document.
+        start: Start of the period in Unix seconds; None for the time of the first document.
+        end: End of the period in Unix seconds, exclusive; None for one second after the last
+            document.
         cutoffs: Confidence cut-offs; each is scored separately.
         cutoff_rule: Whether a document is returned if its confidence is at or above the cut-off, or
             only if it is above the cut-off (as in the KBA scorer).

@@ -51,8 +51,8 @@ class FilteringResult:
         whole: Scores over the whole period as a single batch (`BATCH_SCHEMA`).
         official: Maxima of the official averages per system (`OFFICIAL_BEST_SCHEMA`).
         official_cutoffs: Official averages per system and cut-off (`OFFICIAL_SCHEMA`).
-        runs: One row per system: numbers of lines, of ignored lines by reason, and of evaluated
-            pairs.
+        runs: One row per system: number of lines, of lines ignored for each reason, and of
+            evaluated pairs.
         max_confidences: Highest confidence of each system; None if it returns no document.
         time_batches: Time batches of the rows in `batches`.
         parameters: Parameters of the evaluation.
@@ -121,7 +121,7 @@ def score_filtering_runs(
 def _find_period(
     tables: Sequence[pl.DataFrame], parameters: FilteringParameters
 ) -> tuple[int, int]:
-    """Return the start and exclusive end of the period, which spans all documents by default."""
+    """Return the start and exclusive end of the scored period, by default that of all documents."""
     times = pl.concat([table["time"] for table in tables])
     if parameters.start is not None and parameters.end is not None:
         return parameters.start, parameters.end
@@ -143,7 +143,7 @@ class _MatchedRun:
         system: Name of the system.
         returned: Returned pairs: document, target, time, confidence, hit (whether relevant).
         relevant: Relevant pairs: document, target, time.
-        counts: Numbers of lines, of ignored lines by reason, and of evaluated pairs.
+        counts: Number of lines, of lines ignored for each reason, and of evaluated pairs.
     """
 
     system: str
@@ -227,7 +227,7 @@ def _add_batch_index(pairs: pl.DataFrame, batches: TimeBatches) -> pl.DataFrame:
 def _count_documents(
     returned_pairs: pl.DataFrame, relevant_pairs: pl.DataFrame, batches: TimeBatches
 ) -> npt.NDArray[np.int64]:
-    """Count the distinct returned or relevant documents of each batch, int64[batches]."""
+    """Count the distinct documents in each batch that are returned or relevant, int64[batches]."""
     both = pl.concat(
         [pairs.select("batch_index", "document") for pairs in (returned_pairs, relevant_pairs)]
     )

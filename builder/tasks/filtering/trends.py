@@ -92,6 +92,6 @@ def fit_trends(
 
 
 def _share_of_total_expr(column: str) -> pl.Expr:
-    """Return an expression that divides a column by its sum; 0 if the sum is 0."""
+    """Return an expression that divides a column by its sum; its values are 0 if the sum is 0."""
     total = pl.col(column).sum()
     return pl.when(total > 0).then(pl.col(column) / total).otherwise(0.0)

@@ -11,7 +11,7 @@ tab-separated or XML topics of the track. All files may have a header, and may b
 
 The id of an update is `<document>-<sentence>`. The prefix of an event id, such as `TS14.`, is
 optional. Lengths in characters are validated but not used; words are counted in the
-texts. Pooled updates and matches are read by `pool`.
+texts. Module `pool` reads the pooled updates and matches.
 """
 
 import re
@@ -33,7 +33,7 @@ _CONFIDENCE = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf)", re.ASCII |
 
 @dataclass(frozen=True, slots=True)
 class JudgedNugget:
-    """Nugget: a fact about an event, extracted by assessors.
+    """Nugget as listed in a nugget file: a fact about an event, extracted by assessors.
 
     Args:
         time: Time in Unix seconds.
@@ -86,7 +86,10 @@ class Event:
     interval: tuple[int, int] | None = None
 
     def find_pooled_update(self, update_id: str) -> PooledUpdate | None:
-        """Return the pooled update with an id, or the update it duplicates; None if unpooled."""
+        """Return the pooled update with this id, or the original if that update is a duplicate.
+
+        Returns None if no pooled update has the id.
+        """
         pooled = self.pool.get(update_id)
         if pooled is None or pooled.original is None:
             return pooled
@@ -95,7 +98,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class PushedUpdate:
-    """Update pushed by a system: id, and time in Unix seconds."""
+    """Update pushed by a system, with its id and its time in Unix seconds."""
 
     update_id: str
     time: int
@@ -134,7 +137,7 @@ class FileRow:
         return " ".join(self.fields[start:])
 
     def _require_field(self, pattern: re.Pattern[str], index: int, expected: str) -> str:
-        """Return a field if it matches a pattern; otherwise raise a `FormatError`."""
+        """Return the field at an index if it matches a pattern; otherwise raise a `FormatError`."""
         text = self.fields[index]
         if not pattern.fullmatch(text):
             raise self.create_format_error(f"{expected} (field {index + 1})", text)
@@ -243,7 +246,7 @@ def read_runs(paths: Sequence[Path]) -> dict[str, dict[str, list[PushedUpdate]]]
 
 
 def read_events(path: Path) -> dict[str, tuple[int, int]]:
-    """Read the start and end of each event from a TSV file or XML topics, by event id.
+    """Read the start and end of each event from a TSV or XML file; return them by event id.
 
     Raises:
         FormatError: a line is malformed, an event occurs twice, or an event does not end
@@ -263,7 +266,7 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
 
 
 def _read_xml_topics(path: Path) -> Iterator[FileRow]:
-    """Yield the id, start and end of every event in an XML file of topics."""
+    """Yield the fields id, start and end of every event in an XML file of topics."""
     text = "\n".join(line for _, line in numbered_lines(path))
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  expat bounds entity expansion

@@ -17,7 +17,7 @@ LATENCY_STEP = 6 * 3600
 
 Relevance: TypeAlias = Literal["graded", "binary"]
 WordIndexes: TypeAlias = frozenset[int]
-"""Indexes of words in the text of an update."""
+"""Zero-based indexes of words in the text of an update."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Nugget:
 
 @dataclass(frozen=True, slots=True)
 class MatchedUpdate:
-    """Update pushed by a system.
+    """Update pushed by a system, with the nuggets that its words match.
 
     Args:
         time: Time u.t, in Unix seconds.
@@ -87,7 +87,9 @@ def binary_relevance(importance: float) -> float:
 def latency_discount(
     nugget_time: int, update_time: int, latency_step: float = LATENCY_STEP
 ) -> float:
-    """Return the latency discount in (0, 2); it is 1 at the nugget time (Aslam et al., eq. 22).
+    """Return the latency discount of an update, between 0 and 2 (Aslam et al., eq. 22).
+
+    The discount is 1 if the update has the time of the nugget, and falls with later times.
 
     Args:
         nugget_time: Time of the nugget in Unix seconds.
@@ -109,7 +111,8 @@ def updates_before(updates: Sequence[MatchedUpdate], time: float) -> list[Matche
 def earliest_matches(updates: Sequence[MatchedUpdate]) -> dict[str, int]:
     """Return the index of the earliest update that matches each nugget (Aslam et al., eq. 7).
 
-    Keys are nugget ids. Ties in time are broken by order in `updates`.
+    Keys are nugget ids; values are indexes into `updates`. Of updates with equal times, the first
+    in `updates` is used.
     """
     earliest: dict[str, int] = {}
     for index in sorted(range(len(updates)), key=lambda i: updates[i].time):

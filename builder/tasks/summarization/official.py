@@ -41,7 +41,7 @@ MEASURES = (
     "expected_latency",
 )
 COLUMNS = (*MEASURES, *(f"confidence_biased_{name}" for name in MEASURES))
-"""Columns that the official scorer prints after the number of updates, in the same order."""
+"""Columns that the official scorer prints after the number of updates, in printed order."""
 OFFICIAL_SCHEMA = pl.Schema(
     {"system": pl.String(), "event": pl.String(), "updates": pl.Int64()}
     | dict.fromkeys(COLUMNS, pl.Float64())
@@ -58,8 +58,9 @@ class ScoredUpdate:
 
     Args:
         gain: Sum of the relevance of the nuggets that are first matched by the update.
-        latency_gain: Sum of relevance times latency discount of these nuggets.
-        latency: Sum of the latency discounts of these nuggets.
+        latency_gain: Sum of relevance times latency discount of the nuggets first matched by the
+            update.
+        latency: Sum of the latency discounts of the nuggets first matched by the update.
         verbosity: 1 + (number of unmarked words in the update) / (mean number of words per nugget).
         confidence: 1 / rank of the update in the run file.
     """
@@ -96,7 +97,7 @@ def official_event_scores(
 
 
 def official_means(event_scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean official scores of each system over events, best system first.
+    """Return each system's mean official scores over events; the best system is first.
 
     Args:
         event_scores: Table returned by `official_event_scores`.
@@ -139,7 +140,7 @@ def official_scores(
 def ideal_gain(relevances: Sequence[float], n_updates: int) -> float:
     """Return the mean relevance of the `n_updates` most relevant nuggets.
 
-    All nuggets are used if there are fewer, or if `n_updates` is 0.
+    All nuggets are used if there are fewer than `n_updates` nuggets, or if `n_updates` is 0.
 
     Args:
         relevances: Relevance of every nugget; at least one nugget.
@@ -172,7 +173,10 @@ def _score_updates(
     pushed_updates: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> Iterator[ScoredUpdate]:
-    """Yield the scores of all updates in chronological order."""
+    """Yield the scores of a system's updates in chronological order.
+
+    Unpooled updates are left out if the parameter `unpooled` is `ignored`.
+    """
     mean_words = sum(_count_words(nugget.text) for nugget in nuggets.values()) / len(nuggets)
     matched: set[str] = set()
     for rank in sorted(range(len(pushed_updates)), key=lambda i: pushed_updates[i].time):

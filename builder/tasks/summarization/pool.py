@@ -1,7 +1,7 @@
 """Reads pooled updates (updates shown to assessors) and their matches with nuggets.
 
 File formats are described in `files`. A match is a span of characters; every word that overlaps the
-span matches. An exact duplicate has the matches of its original.
+span matches the nugget. An update that duplicates another exactly has the matches of its original.
 """
 
 import re
@@ -64,14 +64,14 @@ class _PoolReader:
 
     Args:
         events: Events with nuggets, by id.
-        ignored: Numbers of ignored lines by reason.
+        ignored: Number of ignored lines for each reason.
     """
 
     events: dict[str, Event]
     ignored: Counter[str] = field(default_factory=Counter)
 
     def read_updates(self, path: Path) -> None:
-        """Read a file of pooled updates."""
+        """Read a file of pooled updates, and add the updates to the pools of their events."""
         for row in read_rows(path, 5, (3, 4)):
             event = self._find_event(row)
             if event is None:
@@ -88,7 +88,7 @@ class _PoolReader:
             event.pool[name] = PooledUpdate(text, original if copied else None)
 
     def read_matches(self, path: Path) -> None:
-        """Read a file of matches between pooled updates and nuggets."""
+        """Read a file of matches with nuggets, and add the matches to their pooled updates."""
         for row in read_rows(path, 5, (3, 4)):
             event = self._find_event(row)
             if event is None:
@@ -105,9 +105,9 @@ class _PoolReader:
                 update.matches.append(NuggetMatch(nugget, start, end))
 
     def _find_event(self, row: FileRow) -> Event | None:
-        """Return the event of a row; None if the event has no nuggets.
+        """Return the event that a row names; None if the event has no nuggets.
 
-        Rows of events without nuggets are counted as ignored.
+        A row whose event has no nuggets is added to the count of ignored lines.
         """
         event = self.events.get(normalize_event_id(row.fields[0]))
         if event is None:

@@ -6,7 +6,7 @@ computed over the first tau seconds of an event and averaged over events, and co
 integrated over time (equations 13, 14, 17 and 18).
 
 `f_half_harmonic` is F as printed in equation 26; `f_harmonic` has the factor 2 of a harmonic mean,
-as in the official scorer, which also divides expected gain by that of an ideal system.
+as in the official scorer, which also divides expected gain by the gain of an ideal system.
 """
 
 from collections import Counter
@@ -163,7 +163,7 @@ def score_summaries(
         events: Events by id.
         systems: Pushed updates by system and event.
         parameters: Parameters of the evaluation.
-        ignored: Numbers of lines ignored by the readers, by reason; None if there are none.
+        ignored: Number of lines that the readers ignored, by reason; None if they ignored none.
     """
     counts = Counter(ignored or {})
     event_rows: list[dict[str, object]] = []
@@ -197,8 +197,8 @@ def _iter_summaries(
 ) -> Iterator[tuple[dict[str, str], EventMeasures, list[MatchedUpdate]]]:
     """Yield the key, measures and updates for every combination of system, event and gain.
 
-    Events without nuggets are skipped. The updates for these events, and all unpooled updates, are
-    counted in `ignored`.
+    The key holds the names of the system, event and gain. Events without nuggets are skipped;
+    `ignored` counts the updates for such events, and all unpooled updates.
     """
     nuggets = {name: _select_nuggets(event, parameters) for name, event in sorted(events.items())}
     for system, pushed in sorted(systems.items()):
@@ -216,7 +216,7 @@ def _iter_summaries(
 
 
 def _select_nuggets(event: Event, parameters: SummarizationParameters) -> dict[str, Nugget]:
-    """Return the nuggets of an event by id.
+    """Return the nuggets of an event that are scored, by nugget id.
 
     Nuggets of importance 0 are omitted if `zero_importance` is `dropped`.
     """
@@ -234,9 +234,9 @@ def _match_updates(
     pushed_updates: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> tuple[list[MatchedUpdate], int]:
-    """Return the updates of a system for an event, each with its matches.
+    """Return the updates of a system for an event with their matches, and the unpooled count.
 
-    Also return the number of unpooled updates.
+    The count is the number of updates that are not in the pool.
     """
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0
