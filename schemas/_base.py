@@ -58,7 +58,7 @@ def snapshot_column(*, primary_key: bool = False, description: str = "Snapshot n
 
 
 def doc_id_column(*, primary_key: bool = False) -> dy.String:
-    """Define a column of document ids: `d` + first 16 hex digits of the MD5 hash of the URL key."""
+    """Define a column of document ids: `d` + 16 hex digits of the MD5 hash of the canonical URL."""
     return dy.String(
         primary_key=primary_key,
         regex=DOC_ID_PATTERN,
