@@ -1,4 +1,4 @@
-"""Schemas of the tables written by ingestion."""
+"""Schemas of the tables written by the stages that read query logs and crawls."""
 
 import dataframely as dy
 

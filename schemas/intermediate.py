@@ -1,4 +1,4 @@
-"""Schemas of tables that are passed between stages and share the columns of another table.
+"""Schemas of tables that are passed between stages, each with the columns of another table.
 
 Stages declare the tables that they read and write by schema class, so each table needs its own
 class.

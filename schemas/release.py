@@ -1,4 +1,4 @@
-"""Schemas of imported releases: tables with their original ids, and irregularities found."""
+"""Schemas of imported releases: tables with the ids of the release, and counts of defects."""
 
 from typing import ClassVar
 

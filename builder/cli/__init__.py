@@ -141,7 +141,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _explain_undecodable_path(arguments: Sequence[str]) -> UsageError | None:
-    """Return an error that names a path that is not UTF-8, which libraries such as Arrow reject.
+    """Return an error that names the first argument that is not valid UTF-8.
+
+    Libraries such as Arrow reject a path that is not valid UTF-8.
 
     Returns:
         The error; None if all arguments are valid Unicode.

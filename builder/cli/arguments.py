@@ -38,7 +38,7 @@ class DefaultCommandGroup(CommandGroup):
 
 _MEASURE = re.compile(r"(ir_measures:)?[A-Za-z]\w*(\([^()/]*\))?(@[\d.]+)?(\([^()/]*\))?")
 _COMMA = re.compile(r",(?![^()]*\))")
-"""Matches a comma outside parentheses, so not the one in `nDCG(rel=1,max=4)`."""
+"""Pattern of a comma outside parentheses; the comma in `nDCG(rel=1,max=4)` does not match."""
 
 
 def _is_measure_list(argument: str) -> bool:
@@ -50,7 +50,7 @@ VARIADIC_OPTIONS: dict[str, Callable[[str], bool]] = {
     "--measures": _is_measure_list,
     "--over": lambda argument: Path(argument).is_file(),
 }
-"""Options that take one or more values, each with a test that recognizes further values."""
+"""Options that take one or more values, each with a test whether an argument is another value."""
 
 COMMA_SEPARATED_OPTIONS = {
     *("--measures", "--split", "--cutoff", "--granularity", "--snapshot"),

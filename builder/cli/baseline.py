@@ -125,7 +125,7 @@ def _search_snapshot(
 
     Args:
         snapshot: Snapshot to search.
-        statistics_source: Snapshot whose collection statistics are used; default: `snapshot`.
+        statistics_source: Snapshot whose collection statistics are used; None: use `snapshot`.
         parameters: Parameters of BM25.
         column_suffix: Suffix of the text columns in the search language, such as `_en`.
     """
@@ -156,7 +156,7 @@ def _search_with_expansion(
     """Search a snapshot with expanded queries.
 
     Returns:
-        The run, and a note with the number of queries per source of feedback documents.
+        The run, and a note that states how many queries have feedback documents of each source.
     """
     from builder.evaluation import search_snapshot_with_expansion
 

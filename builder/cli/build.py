@@ -122,7 +122,10 @@ def build(
 def _print_verification(
     version: Path, differing_files: Sequence[str], changed_tools: Sequence[str], *, as_json: bool
 ) -> None:
-    """Print which files and tool versions differ; exit with code 1 if any file differs."""
+    """Print which files and tool versions differ from those of a version; exit if any file does.
+
+    The exit code is then 1. Differing tool versions alone do not change the exit code.
+    """
     if as_json:
         print_json(verification_to_json(version, differing_files, changed_tools))
     else:

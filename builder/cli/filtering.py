@@ -67,14 +67,15 @@ def create_filtering_parameters(
 
     Args:
         granularity: Batch length: `hour`, `day`, `week`, `month` or a number of seconds.
-        cutoffs: Minimum confidences of returned documents; None or empty: the default cutoffs.
+        cutoffs: Minimum confidences of returned documents; None or empty: use default cutoffs.
         min_rating: Minimum rating of a relevant document.
         assessors: Assessors that must rate a document relevant: `all` or `any`.
         unjudged: Treatment of unjudged returned documents: `false_positive` or `ignored`.
         average: Average over targets: `macro` or `micro`.
-        zeta: Number of false positives that halves aptness.
-        cutoff_rule: Confidence of returned documents: `at_or_above` or `above` the cutoff.
-        sweep_cutoffs: Whether `KENTER_SWEEP` is the default of `cutoffs`.
+        zeta: Number of false positives that halves the score of the measure aptness.
+        cutoff_rule: Which documents are returned: those with a confidence `at_or_above` or `above`
+            the cutoff.
+        sweep_cutoffs: Whether the default cutoffs are those in `KENTER_SWEEP`.
 
     Raises:
         UsageError: A value is out of range.

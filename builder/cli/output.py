@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_LIST_CHARS = 80
 """Maximum length of a list in a text table, in characters."""
 NUMBER = re.compile(r"([<>] )?[-+]?\d[\d,]*(\.\d+)?(e[-+]\d+)?( %)?|[-\N{EN DASH}]|unknown")
-"""Cell of a column of numbers: an integer, decimal or percentage, or a mark for a missing value."""
+"""Pattern of a cell in a column of numbers: a number, a percentage, or a mark for no value."""
 
 
 def format_table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str:
@@ -125,7 +125,7 @@ def print_step_result(result: "StepResult") -> None:
 
 
 def print_step_warning(result: "StepResult") -> None:
-    """Print a warning to standard error if a step of a build ran but produced no rows."""
+    """Print a warning to standard error if a step kept no rows or read empty raw data."""
     if result.has_run and (warning := _empty_step_warning(result)):
         typer.echo(f"{result.step!s:<24} {warning}", err=True)
 

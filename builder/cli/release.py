@@ -27,7 +27,7 @@ MAX_LISTED_FILES = 10
 
 
 class ExportLayout(StrEnum):
-    """Layout in which `longeval export` writes a collection."""
+    """File layout in which `longeval export` writes a collection."""
 
     TREC = "trec"
     LONGEVAL_2023 = "longeval-2023"
@@ -80,7 +80,7 @@ def export(
 
 
 class ImportLayout(StrEnum):
-    """Layout of a release that `longeval import` can read."""
+    """File layout of a release that `longeval import` can read."""
 
     LONGEVAL_2023 = "longeval-2023"
     LONGEVAL_SCI = "longeval-sci"
@@ -186,7 +186,7 @@ def _print_import_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
 
 
 def _print_skipped_files(plan: "ImportPlan") -> None:
-    """Print the files and links that an import skips, and the prior datasets that do not exist."""
+    """Print which files and links an import skips, and which prior datasets it has not found."""
     for reason in dict.fromkeys(files.reason for files in plan.unread_files.values()):
         counts = {p: f.count for p, f in plan.unread_files.items() if f.reason == reason}
         typer.echo(f"skipped files ({reason}): {_format_file_counts(counts)}")

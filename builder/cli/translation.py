@@ -125,8 +125,8 @@ def _translate_standard_input(
 def _print_summary(translations: "list[Translation]", out: Path | None) -> None:
     """Print the numbers of texts and sentences, and the number of sentences with each quality flag.
 
-    If `out` is None, print only the numbers for the flags, to standard error, because standard
-    output contains the translations.
+    If `out` is None, print only the numbers for the quality flags, and print them to standard
+    error, because standard output contains the translations.
     """
     flags = Counter(
         flag for t in translations for sentence in t.sentences for flag in sentence.flags

@@ -34,7 +34,7 @@ class TrendGroup(DefaultCommandGroup):
     """Command group `trend`, whose default command depends on the kind of its arguments."""
 
     def default_command(self, args: list[str]) -> str:
-        """Return `snapshots` if an argument is a folder, because filtering reads only files."""
+        """Return `snapshots` if any argument is a folder, and otherwise `filtering`."""
         return "snapshots" if any(Path(argument).is_dir() for argument in args) else "filtering"
 
 

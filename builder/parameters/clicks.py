@@ -28,7 +28,7 @@ NO_SATISFACTION = frozenset({"dcm", "ubm", "pbm", "document-ctr", "global-ctr", 
 """Click models without a satisfaction parameter."""
 
 NO_ATTRACTIVENESS = frozenset({"rank-ctr"})
-"""Click models without parameters per document, which cannot be used for grading."""
+"""Click models that estimate nothing per document, and so cannot be used for grading."""
 
 
 class ClickParameters(Section):

@@ -138,7 +138,7 @@ class VariantParameters(Section):
 
     @model_validator(mode="after")
     def _require_sets_for_files(self) -> "VariantParameters":
-        """Raise an error if files of variant sets are given, but variant sets are turned off."""
+        """Reject files that define sets of query variants if the parameter `sets` is `off`."""
         if self.files and self.sets == "off":
             raise ValueError(
                 'files: manually defined sets have no effect with sets = "off"; use "signature" or '

@@ -8,7 +8,7 @@ from builder.parameters.times import TimeParameters
 from builder.text.keys import url_key
 
 ID_PLACEHOLDER = "{id}"
-"""Placeholder for the document id in the parameter `address`."""
+"""Placeholder for the document id in the URL template that the parameter `address` contains."""
 
 
 class RawDataParameters(TimeParameters):
@@ -38,9 +38,10 @@ class RawDataParameters(TimeParameters):
     @field_validator("address")
     @classmethod
     def _validate_address(cls, address: str | None) -> str | None:
-        """Reject URL templates in which ids that differ only in case produce the same URL.
+        """Reject a URL template that does not contain the id exactly once, in its path or query.
 
-        Hosts are case-insensitive and fragments are ignored, so neither may contain the id.
+        In the host (case-insensitive) or the fragment (ignored), the placeholder would give the
+        same URL to ids that differ, for example in case.
         """
         if address is None:
             return address

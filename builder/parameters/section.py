@@ -17,7 +17,7 @@ class Section(BaseModel):
     format_keys: ClassVar[frozenset[str]] = frozenset()
     """Keys that describe the format of raw files and do not affect which records are kept."""
     overridable: ClassVar[frozenset[str]] = frozenset()
-    """Keys that may be overridden for a single snapshot."""
+    """Keys of the section whose values may be overridden for a single snapshot."""
 
     def with_overrides(self, overrides: Self) -> Self:
         """Return a copy of the section, updated with the values set explicitly in `overrides`."""

@@ -22,7 +22,7 @@ class PageStates:
 
     Args:
         pages: uint64[pages]; page numbers.
-        alive: bool[pages]; whether the page is in the index.
+        alive: bool[pages]; whether the search engine has the page in its index.
         edits: int64[pages]; number of sentences replaced since the page was last rewritten.
         versions: int64[pages]; number of times that the page was rewritten.
         moves: int64[pages]; number of times that the URL of the page changed.
@@ -36,7 +36,7 @@ class PageStates:
 
 
 def count_pages_ever_added(params: SimulationParameters, snapshot: int) -> int:
-    """Return the number of pages added up to a snapshot, including those removed since."""
+    """Return the number of pages ever added up to a snapshot, including pages removed since."""
     return params.documents + snapshot * round(params.added * params.documents)
 
 

@@ -30,15 +30,15 @@ def insert_malformed_lines(
     kinds: tuple[str, ...],
     faults: list[Fault],
 ) -> Iterator[bytes]:
-    """Yield all lines, and insert corrupted copies after randomly chosen lines.
+    """Yield all lines; after some randomly chosen lines, also yield a corrupted copy of the line.
 
     Args:
         lines: JSON objects, without line ends.
         file_name: File name to record in `faults`.
         seed: Random seed of the positions and kinds of malformed lines.
         rate: Expected number of malformed lines per well-formed line.
-        kinds: Kinds of faults to choose from.
-        faults: Output list, to which a `Fault` is appended per malformed line.
+        kinds: Kinds of malformed lines to choose from, such as `truncated`.
+        faults: Output list, to which a `Fault` is appended for each malformed line.
     """
     line_number = 0
     for index, line in enumerate(lines):

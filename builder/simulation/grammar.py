@@ -144,12 +144,12 @@ def _subject_slots(subject: Subject) -> dict[str, str]:
 
 
 _SLOTS_BY_ID: dict[int, dict[str, str]] = {}
-"""Cache of slot values; the key is the `id()` of a subject, because hashing would be slower."""
+"""Cache of slot values; the key is the `id()` of a subject, because to hash it would be slower."""
 
 
 @cache
 def _parse_template(template: str) -> tuple[tuple[str, str | None], ...]:
-    """Split a template into pairs: literal text, and the slot after it (None if there is none)."""
+    """Split a template into pairs of literal text and the name of the slot after it, or None."""
     return tuple((text, name) for text, name, _, _ in Formatter().parse(template))
 
 

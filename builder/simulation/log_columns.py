@@ -32,15 +32,15 @@ class ImpressionBatch(NamedTuple):
     """Random choices that determine a batch of simulated impressions.
 
     Args:
-        query: int64[impressions]; index of the query.
+        query: int64[impressions]; index of the query in the list of all simulated queries.
         form: int64[impressions]; index of the query text that the user typed.
         user: int64[impressions]; number of the user or bot.
         time: int64[impressions]; Unix time in seconds.
         bot: bool[impressions]; whether a bot issued the query.
         anonymous: bool[impressions]; whether the user id is missing.
         tracked: bool[impressions]; whether the first URL has a tracking parameter.
-        order: int64[impressions, ranks]; index of the result at each rank.
-        clicks: bool[impressions, ranks]; whether the result was clicked.
+        order: int64[impressions, ranks]; index, in the ranking, of the result shown at each rank.
+        clicks: bool[impressions, ranks]; whether the result at each rank was clicked.
     """
 
     query: IntArray
@@ -67,7 +67,7 @@ class QueryArrays:
         self.urls = pa.array([*flat_urls, *tracked_urls], pa.string())
         self.url_offsets = _list_offsets(urls)
         self.tracked_offset = len(flat_urls)
-        """Distance in `urls` between a URL and its copy with a tracking parameter."""
+        """Number to add to the index of a URL in `urls` for its copy with a tracking parameter."""
         self.result_counts = np.array([len(results) for results in urls], dtype=np.int64)
 
 

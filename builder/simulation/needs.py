@@ -24,7 +24,7 @@ from builder.simulation.text_variants import add_typo, normalize_text, pluralize
 FACETS = ("", "prix", "avis", "conseil", "comment choisir", "guide", "en ligne", "définition")
 """Words that a query may add to its subject, such as `prix` (price)."""
 CANDIDATES_PER_RESULT = 1.5
-"""Maximum number of ranked candidates of a query, divided by the size of a result page."""
+"""Maximum number of ranked candidates of a query, as a multiple of the results per page."""
 OFF_TOPIC_QUERIES = (
     "chateau de la loire",
     "emploi du temps",
@@ -45,8 +45,8 @@ ATTRACTIVENESS_RANGES = {2: (0.4, 0.85), 1: (0.14, 0.4), 0: (0.01, 0.12)}
 SATISFACTION_RANGES = {2: (0.5, 0.9), 1: (0.2, 0.5), 0: (0.05, 0.3)}
 """Minimum and maximum of the true satisfaction of a result, by grade."""
 MAX_SAME_SUBJECT, MAX_SAME_NOUN = 2, 4
-"""Maximum numbers of candidates about the same subject and about the same noun, which are drawn
-before candidates from the same domain."""
+"""Maximum numbers of candidates about the subject of a query and about its noun, respectively, that
+are drawn before candidates from its domain."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class SimulatedQuery:
 
 
 def create_query_forms(params: SimulationParameters, need: int) -> tuple[str, ...]:
-    """Return the distinct texts that users type for a need, some in uppercase or misspelled.
+    """Return the texts that users type for an information need, some in uppercase or misspelled.
 
     Args:
         params: Parameters of the simulation.
@@ -95,12 +95,12 @@ def create_query_forms(params: SimulationParameters, need: int) -> tuple[str, ..
 def rank_candidates(
     params: SimulationParameters, need: int, snapshot: int
 ) -> list[tuple[int, int]]:
-    """Return the page number and grade of each candidate result of a need, best first.
+    """Return page number and grade of each candidate result of an information need, best first.
 
     Args:
         params: Parameters of the simulation.
         need: Number of the information need.
-        snapshot: Zero-based index of the snapshot, at which the pages must exist.
+        snapshot: Zero-based index of the snapshot in which the pages must exist.
     """
     count = round(params.results_per_page * CANDIDATES_PER_RESULT)
     pages_per_subject = count_pages_ever_added(params, snapshot) // len(subjects()) + 1
@@ -114,14 +114,14 @@ def rank_candidates(
 def _grade_candidates(
     params: SimulationParameters, need: int, count: int, depth: int
 ) -> dict[int, int]:
-    """Return the grade of each candidate result of a need, by page number.
+    """Return the grade of each candidate result of an information need, by page number.
 
     Candidates include pages that have been removed.
 
     Args:
         params: Parameters of the simulation.
         need: Number of the information need.
-        count: Requested number of candidates; more are returned, because some pages may not exist.
+        count: Number of candidates wanted; more are returned, because some pages may not exist.
         depth: Maximum number of pages considered per subject.
     """
     subject = hash_integers(params.seed, need, 1) % len(subjects())
@@ -144,7 +144,7 @@ def _grade_candidates(
 
 
 def _retrieval_score(params: SimulationParameters, need: int, page: int, grade: int) -> float:
-    """Return the retrieval score of a page for a need: its grade plus noise."""
+    """Return the retrieval score of a page for an information need: scaled grade plus noise."""
     return 0.5 * grade + 1.5 * hash_integers_to_uniform(params.seed, need, page, 5)
 
 

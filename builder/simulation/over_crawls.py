@@ -48,7 +48,7 @@ MAX_TOPIC_SHARE = 0.05
 MIN_TOPIC_PAGES = 3
 """Minimum number of page titles in which a topic word must occur."""
 MAX_TITLE_CHARS = 80
-"""Number of characters read from a title, or from the text of a page without a title."""
+"""Maximum number of characters used of a title, or of the text if a page has no title."""
 MAX_TOPICS = 200
 PERSONAL_QUERIES = 6
 

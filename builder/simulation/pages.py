@@ -22,7 +22,7 @@ from builder.simulation.rng import Rng, hash_integers
 from builder.simulation.text_variants import normalize_text
 
 SUBJECT_STRIDE = 7919
-"""Distance between the subjects of consecutive pages; coprime to the number of subjects."""
+"""Distance, in `subjects()`, of the subjects of consecutive pages; coprime to their number."""
 SENTENCES_PER_SECTION = 9
 """Approximate number of sentences per section of a page."""
 SITES = (

@@ -31,7 +31,7 @@ def hash_integers(*integers: int) -> int:
 
 
 def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
-    """Return a 64-bit hash per element of broadcast arrays, like `hash_integers` for scalars."""
+    """Broadcast arrays to the same shape; return `hash_integers` of their elements per position."""
     state: UInt64Array = np.zeros(1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for array in arrays:
@@ -43,12 +43,12 @@ def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
 
 
 def hash_integers_to_uniform(*integers: int) -> float:
-    """Return a uniformly distributed number in [0, 1) that is a hash of a sequence of integers."""
+    """Hash a sequence of integers to a number that is uniformly distributed in [0, 1)."""
     return float((hash_integers(*integers) >> 11) / 2**53)
 
 
 def hash_arrays_to_uniform(*arrays: UInt64Array | int) -> FloatArray:
-    """Return a number in [0, 1) per element of arrays; see `hash_integers_to_uniform`."""
+    """Broadcast arrays; return `hash_integers_to_uniform` of their elements per position."""
     return np.asarray((hash_arrays(*arrays) >> np.uint64(11)) / 2**53, dtype=np.float64)
 
 

@@ -6,7 +6,7 @@ import unicodedata
 from builder.simulation.rng import Rng
 
 MIN_TYPO_WORD_CHARS = 5
-"""Minimum length in characters of a word to which a typo is added."""
+"""Minimum length in characters of a word in which a typo may be made."""
 
 
 def normalize_text(text: str) -> str:
@@ -23,7 +23,7 @@ def pluralize(noun: str) -> str:
 
 
 def add_typo(text: str, rng: Rng) -> str:
-    """Drop, double or swap letters in a long word of a text; return other texts unchanged."""
+    """Drop, double or swap letters in one long word of a text; keep a text without long words."""
     words = text.split()
     long_words = [index for index, word in enumerate(words) if len(word) >= MIN_TYPO_WORD_CHARS]
     if not long_words:

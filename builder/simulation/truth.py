@@ -56,12 +56,12 @@ def create_relevance_rows(
 def create_query_rows(
     month: Month, queries: Sequence[SimulatedQuery], probabilities: FloatArray
 ) -> list[tuple[object, ...]]:
-    """Return one row per text of each query, with the probability of the query.
+    """Return one row per text of each query, with the probability that the query is drawn.
 
     Args:
         month: Month of the snapshot.
-        queries: Queries; the texts of a query are its forms.
-        probabilities: For each query, the probability that an impression shows its results.
+        queries: Queries; the attribute `forms` of a query contains its texts.
+        probabilities: float64[queries]; probability that an impression shows results of the query.
     """
     return [
         (month.name, query.number, query.kind, form, float(probability))
@@ -96,7 +96,7 @@ def _describe_change(
         params: Parameters of the simulation.
         before: States of the pages at the earlier snapshot.
         after: States of the same pages at the later snapshot.
-        index: Index of the page in the states.
+        index: Index of the page in the arrays of `before` and `after`.
 
     Returns:
         URL, status, and previous URL if the page moved; None if the page is in neither snapshot.

@@ -27,7 +27,7 @@ def simulate_clicks(
         stop_draws: float64[impressions, ranks]; uniform random numbers that decide stops.
 
     Returns:
-        bool[impressions, ranks]; whether the result was clicked.
+        bool[impressions, ranks]; whether the result at each rank was clicked.
     """
     clicks = np.zeros(attractiveness.shape, dtype=np.bool_)
     examines = np.ones(len(attractiveness), dtype=np.bool_)

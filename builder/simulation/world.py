@@ -51,7 +51,7 @@ def simulate(
         out: Output folder; created if missing. Existing files are replaced, but a definition or a
             topic table with other contents is kept as `*.bak`.
         params: Parameters of the simulation.
-        progress: Function that receives a label, the number of finished rows and their total.
+        progress: Function that receives a label, the number of finished rows and the total number.
         threads: Number of worker processes that generate pages; if 1, no process is started.
 
     Raises:
@@ -186,7 +186,7 @@ def query_probabilities(
 def _create_progress_callback(
     progress: ProgressCallback | None, label: str, total: int
 ) -> Callable[[int], None]:
-    """Return a function that adds up finished rows, and reports their total to `progress`."""
+    """Return a function that adds finished rows to a sum, and reports the sum to `progress`."""
     finished = 0
 
     def advance_progress(count: int) -> None:

@@ -1,4 +1,4 @@
-"""Writes the crawl of a simulated snapshot: all pages in the index, some of which occur twice."""
+"""Writes the crawl of a simulated snapshot: all pages in the index, some of them fetched twice."""
 
 import gzip
 import html
@@ -108,7 +108,7 @@ def _generate_pages_in_range(
     page_range: tuple[int, int],
     limits: ResourceLimits,  # noqa: ARG001 - signature of partition tasks
 ) -> list[FetchedPage]:
-    """Return the fetched versions of all existing pages in a range of page numbers.
+    """Return the versions that the crawler fetches of existing pages in a range of page numbers.
 
     Args:
         params: Parameters of the simulation.
@@ -147,7 +147,7 @@ def _to_qwant_record(fetch: FetchedPage) -> dict[str, object]:
 
 
 def _write_warc(path: Path, fetches: Iterator[FetchedPage]) -> None:
-    """Write fetched pages to a WARC file, with a gzip member per record and some 404 responses."""
+    """Write fetched pages and some 404 responses to a WARC file; each record is a gzip member."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         for fetch in fetches:

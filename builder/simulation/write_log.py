@@ -27,7 +27,10 @@ from builder.simulation.user_model import simulate_clicks
 IMPRESSIONS_PER_BATCH = 50_000
 USERS_PER_BOT = 500
 VARIANT_PROBABILITIES = (0.35, 0.3, 0.1, 0.15, 0.1)
-"""Probabilities of the second, third, ... text of a query, given that the text is a variant."""
+"""Probabilities of the second, third, ... text of a query in an impression with a variant text.
+
+If a query has fewer than six texts, positions past the last text wrap around to the first text.
+"""
 
 IntArray = npt.NDArray[np.int64]
 
@@ -137,7 +140,7 @@ def _draw_batch(
         results: Properties of the results of each query.
         month: Month of the snapshot.
         rng: Random number generator.
-        start: Number of impressions before this batch, which determines their times.
+        start: Number of impressions before this batch, from which the times in this batch follow.
         size: Number of impressions to draw.
     """
     query = np.searchsorted(np.cumsum(probabilities)[:-1], rng.random(size), side="right")
@@ -169,7 +172,7 @@ def _draw_batch(
 def _draw_times(
     month: Month, mean_interval: float, start: int, size: int, rng: np.random.Generator
 ) -> IntArray:
-    """Draw ascending Unix times, int64[size], `mean_interval` seconds apart on average."""
+    """Draw ascending Unix times (int64[size]) that are `mean_interval` seconds apart on average."""
     time = month.start + (start + np.arange(size) + rng.random(size)) * mean_interval
     return time.astype(np.int64)
 
@@ -201,7 +204,7 @@ def _draw_query_forms(
     query_indexes: IntArray,
     rng: np.random.Generator,
 ) -> IntArray:
-    """Draw the text typed in each impression, as an index into `SimulatedQuery.forms`."""
+    """Draw the query text typed in each impression, as an index into `SimulatedQuery.forms`."""
     counts = np.array([len(queries[q].forms) for q in query_indexes.tolist()])
     limits = np.cumsum(VARIANT_PROBABILITIES)
     variant = 1 + np.searchsorted(limits, rng.random(len(query_indexes)) * 0.999999)

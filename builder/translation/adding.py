@@ -27,7 +27,7 @@ PREFIXES: tuple[tuple[str, str | None], ...] = (
     ("__fr__", "__en__"),
     (">>eng<<", None),
 )
-"""Source and target language tokens of NLLB, M2M-100 and OPUS-MT; None if there is no token."""
+"""Source and target language tokens of NLLB, M2M-100 and OPUS-MT; None: no target token."""
 LICENSES = ("LICENSE*", "LICENCE*", "COPYING*")
 _FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
 
@@ -156,7 +156,10 @@ def _license_files(folder: Path) -> list[Path]:
 
 
 def find_license(folder: Path) -> str:
-    """Return the names of a model's license files; if there are none, the license in README.md."""
+    """Return the names of a model's license files, or the license that its README.md states.
+
+    A text that says that there is no license file is returned if neither exists.
+    """
     files = _license_files(folder)
     if files:
         return ", ".join(path.name for path in files)

@@ -26,7 +26,7 @@ EOS = "</s>"
 RETRY_DECODING = {"beam_size": 4, "no_repeat_ngram_size": 4}
 """CTranslate2 options for decoding a sentence again if its first translation is defective."""
 GROWTH, SLACK = 2, 32
-"""Maximum number of output tokens: a multiple of the number of source tokens, plus a constant."""
+"""Maximum number of output tokens: `GROWTH` times the number of source tokens, plus `SLACK`."""
 BATCHES_AHEAD = 8
 """Maximum number of batches per thread that wait to be decoded."""
 PROBES, PIECES, PROBE_STEPS = 12, 16, 8
@@ -201,7 +201,7 @@ class CTranslate2Engine:
 
     @contextmanager
     def _reraise_engine_errors(self) -> Iterator[None]:
-        """Convert errors that CTranslate2 raises inside the context to `FormatError`.
+        """Re-raise any error of CTranslate2 as a `FormatError`.
 
         Raises:
             FormatError: CTranslate2 failed.
@@ -255,9 +255,10 @@ class CTranslate2Engine:
             )
 
     def _is_batch_invariant(self) -> bool:
-        """Whether sentences of equal length get bit-identical scores alone and in one batch.
+        """Whether sentences of equal length get the same scores in one batch as alone.
 
-        The beam sizes of first translations and of retries are tested.
+        The scores must be bit-identical, for the beam size of the first decoding and for the beam
+        size of the second decoding (retry).
         """
         vocabulary = sorted(self.model.vocabulary)
         probes = [
@@ -270,7 +271,7 @@ class CTranslate2Engine:
         return all(self._have_equal_scores(probes, beam_size) for beam_size in beam_sizes)
 
     def _have_equal_scores(self, probes: list[list[str]], beam_size: int) -> bool:
-        """Whether token sequences get bit-identical scores alone and in one batch."""
+        """Whether token sequences get bit-identical scores in one batch and alone."""
         options = {
             "beam_size": beam_size,
             "max_decoding_length": PROBE_STEPS,

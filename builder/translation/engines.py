@@ -40,7 +40,7 @@ class TranslationEngine(Protocol):
 
 @runtime_checkable
 class StreamingEngine(TranslationEngine, Protocol):
-    """Interface of an engine that starts to translate a block before the previous one is done."""
+    """Interface of an engine that starts to translate a block before the previous block is done."""
 
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, is_retry: bool = False
@@ -79,7 +79,7 @@ def translate_blocks(
 ) -> Iterator[list[ModelOutput]]:
     """Translate blocks of sentences, and return an iterator over the outputs of each block.
 
-    A `StreamingEngine` starts a block before the previous one is complete.
+    A `StreamingEngine` starts to translate a block before the previous block is complete.
 
     Args:
         engine: The loaded model.

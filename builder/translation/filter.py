@@ -20,7 +20,7 @@ from builder.translation.standalone import model_folder
 from builder.translation.translator import Translator
 
 CHUNK = 1 << 16
-"""Maximum bytes per read."""
+"""Maximum number of bytes per read."""
 STREAM = "standard input"
 
 
@@ -40,7 +40,7 @@ def translate_stream(
         kind: Kind of each line: `text` or `query`.
 
     Yields:
-        The translations of the lines that have arrived since the last block.
+        Lists of translations, one per line that has arrived since the previous list.
 
     Raises:
         UsageError: no model is named, or its folder does not exist.

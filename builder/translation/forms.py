@@ -47,7 +47,10 @@ def restore_case_and_punctuation(output: str, source: str, *, is_query: bool = F
 
 
 def _match_initial_case(text: str, source: str) -> str:
-    """Lowercase the first word if that of the source is lowercase, except acronyms and `I`."""
+    """Lowercase the first word of a translation if the first word of its source is lowercase.
+
+    The pronoun `I` and acronyms keep their case.
+    """
     first, given = _FIRST_WORD.search(text), _FIRST_WORD.search(source)
     if first is None or given is None or not given[0].islower():
         return text

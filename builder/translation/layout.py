@@ -32,7 +32,7 @@ class Segment:
 
     Args:
         text: Sentence in Unicode NFC with single spaces, without control or invisible characters.
-        breaks: Line breaks inside the sentence: offset in `text`, and the original characters.
+        breaks: Offset in `text` and original characters of each line break inside the sentence.
         cleaned: Whether control characters were removed from the sentence.
     """
 
@@ -114,7 +114,8 @@ def _append_sentences(
         lines: The wrapped lines, which are joined.
         line_endings: Line ending of each line.
         segments: Output list, to which the sentences are appended.
-        gaps: Output list; its last item is extended, and the other gaps are appended.
+        gaps: Output list; text before the first sentence is added to its last item, and the text
+            after each sentence is appended as a new item.
     """
     body, breaks = _join_wrapped_lines(lines, line_endings)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))
@@ -151,7 +152,7 @@ def _join_wrapped_lines(
 
 
 def _gap_text(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -> str:
-    """Return the text between two offsets of a joined line, with the original line breaks."""
+    """Return the text between two offsets of a joined line, with its line breaks restored."""
     text, last = "", start
     for at, mark in breaks:
         if start <= at < stop:

@@ -14,7 +14,7 @@ from builder.translation.parts import ModelOutput
 from builder.translation.quality import quality_flags
 
 RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_source")
-"""Flags for which a sentence is decoded again, most serious first."""
+"""Quality flags that cause a sentence to be decoded again, most serious flag first."""
 POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 """Quality flags that have a parameter `on_<flag>`, which sets the fallback policy."""
 BROKEN_CHARACTERS = re.compile(r"\s*\ufffd+\s*")
@@ -38,7 +38,7 @@ def clean_and_flag_output(source: str, output: ModelOutput) -> FlaggedOutput:
     """Remove broken characters from a translation, and determine its quality flags.
 
     Args:
-        source: Source sentence, as given to the model.
+        source: Source sentence, as passed to the model.
         output: Translation by the model.
     """
     if BROKEN_CHARACTERS.search(output.text):
@@ -57,7 +57,10 @@ def clean_and_flag_output(source: str, output: ModelOutput) -> FlaggedOutput:
 
 
 def choose_better_output(first: FlaggedOutput, second: FlaggedOutput) -> FlaggedOutput:
-    """Return the second translation, with the flag `retried`, if it is better; else the first."""
+    """Return the better of two translations of a sentence; if equally good, return the first.
+
+    The second translation, if returned, gets the flag `retried`.
+    """
     if _defect_sort_key(second) < _defect_sort_key(first):
         return FlaggedOutput(second.output, second.flags | {"retried"})
     return first

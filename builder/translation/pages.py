@@ -21,7 +21,7 @@ FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
 """Approximate number of bytes of text per cache lookup."""
 NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
-"""Thresholds at which a group is full: bytes of uncached text, or bytes of all text."""
+"""Numbers of bytes at which a group is full: of text that is not cached, or of all text."""
 
 Fields = dict[str, list[Translation]]
 
@@ -87,8 +87,8 @@ def translate_documents(
         cache: Cache of translated texts.
 
     Yields:
-        Data frames of documents, in the same order, each with the translations of its documents by
-        field (`text`, `title`).
+        Data frames of consecutive documents, each with the translations of these documents by field
+        name (`text`, `title`). The data frames may be smaller than those in `documents`.
     """
     namespace = _text_cache_namespace(translator)
     waiting: deque[_InFlightGroup] = deque()

@@ -10,13 +10,14 @@ from collections import Counter
 from builder.translation.language import count_function_words
 
 SHORTER, LONGER = 0.4, 1.9
-"""Minimum and maximum ratio of the English to the French length in characters."""
+"""Minimum and maximum length of a translation, divided by the length of its source."""
 LESS, MORE = 6, 12
-"""Tolerance in characters, below and above the bounds on the length of a translation."""
+"""Numbers of characters by which a translation may be shorter than the minimum length and longer
+than the maximum length, respectively (see `SHORTER, LONGER`)."""
 LONGEST_UNIT = 12
 """Maximum number of words in a phrase whose repetitions are counted."""
 REPEATS = 4
-"""Number of consecutive occurrences of a word that indicate a defect; for a phrase, one less."""
+"""Number of consecutive occurrences at which a word is a defect; for a phrase, one fewer."""
 REPEATED_CHARACTERS = re.compile(r"([^\W\d_]{1,6}?)\1{7,}")
 """Pattern of one to six letters that occur at least eight times in a row."""
 
@@ -33,8 +34,8 @@ def has_markup(text: str) -> bool:
 def max_repetitions(text: str) -> int:
     """Return the maximum number of consecutive occurrences of a word or phrase; at least 1.
 
-    The number for phrases of several words is one higher, because they look suspicious after
-    fewer repetitions.
+    For a phrase of several words, 1 is added to the number of occurrences, because phrases look
+    suspicious after fewer repetitions than words.
     """
     words = [word.lower() for word in _WORD.findall(text)]
     most = 1

@@ -11,7 +11,7 @@ from schemas import Sentences, Translations
 COPIED = frozenset({"untranslatable", "english"})
 
 Fields = Mapping[str, Sequence[Translation]]
-"""Translations of the same documents or queries, by field name."""
+"""Translations of a list of documents or queries: for each field name, one per list item."""
 
 
 def sentence_rows(ids: Sequence[str], translations: Fields) -> pa.Table:
@@ -32,6 +32,8 @@ def sentence_rows(ids: Sequence[str], translations: Fields) -> pa.Table:
 
 def translation_rows(ids: Sequence[str], translations: Fields) -> pa.Table:
     """Return one row per document or query, with counts of its sentences by outcome.
+
+    The outcomes are translated, copied, replaced by the source, and dropped.
 
     Args:
         ids: Ids of the documents or queries.

@@ -1,8 +1,8 @@
 """Persistent cache: rows with 128-bit keys in a SQLite file.
 
 A row with a wrong checksum is treated as missing; a damaged file is recreated. Each call that adds
-rows is one transaction, so that either all or none of its rows survive a crash. Different threads
-may use a cache, but only one at a time.
+rows is one transaction, so that either all or none of its rows survive a crash. Several threads
+may use a cache, but not at the same time.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 MAX_KEYS_PER_QUERY = 500
-"""Maximum number of keys per SQL query; all versions of SQLite accept that many parameters."""
+"""Maximum number of keys per SQL query; all versions of SQLite accept this many parameters."""
 
 
 class SqliteCache:
@@ -27,7 +27,7 @@ class SqliteCache:
     TABLE: ClassVar[str]
     """SQL that creates the table if it does not exist."""
     PAGE: ClassVar[int] = 4096
-    """Page size of the file in bytes; longer rows occupy whole pages."""
+    """Page size of the file in bytes; a row longer than a page occupies several whole pages."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -86,7 +86,7 @@ def translate(
         params: Parameters of the `[translate]` section; without a model, English columns are null.
         limits: Number of threads, executor, and folder for temporary files.
         progress: Progress bar, in decoded source tokens.
-        memory: Folder of the translation memory, shared by all snapshots; None: a temporary one.
+        memory: Folder of the caches, shared by all snapshots; None: use the temporary folder.
 
     Returns:
         The ledger: counts of documents read and written; none is rejected.
@@ -167,9 +167,10 @@ def add_english_columns(documents: pl.DataFrame, translations: Fields) -> pl.Dat
 
 
 def find_query_collisions(queries: pl.DataFrame) -> pl.DataFrame:
-    """Return the queries that share their folded English text with another query.
+    """Return the queries whose English text is also the English text of another query.
 
-    Folding ignores case, accents, punctuation and extra spaces.
+    Differences in case, accents, punctuation and extra spaces are ignored. Queries without
+    English text are not returned.
     """
     folded = pl.Series("folded_en", fold_texts(queries["text_en"]), dtype=pl.String)
     rows = queries.select("query_id", "text", "text_en").with_columns(folded)

@@ -55,7 +55,7 @@ def translate_texts(
 def _load_ctranslate2_engine(
     params: TranslationParameters, limits: ResourceLimits
 ) -> CTranslate2Engine:
-    """Load the translation model that the parameters name; return a CTranslate2 engine.
+    """Load the translation model that the parameters name into CTranslate2.
 
     Raises:
         UsageError: no model is named, or its folder does not exist.

@@ -1,8 +1,8 @@
-"""Cache of translated documents, so that an unchanged document costs only a lookup.
+"""Cache of translated documents, so that an unchanged document needs only a look-up.
 
-Most documents of a snapshot are unchanged; with the translation memory alone, each would be split
-into sentences and checked again. A key covers everything on which a translation depends: text,
-model, parameters, and the code of this package.
+Most documents of a snapshot are the same as in the previous snapshot; without this cache, each
+of them would be split into sentences and checked again. A key covers everything on which a
+translation depends: text, model, parameters, and the code of this package.
 """
 
 import platform

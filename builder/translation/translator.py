@@ -35,8 +35,8 @@ from builder.translation.sentences import TextKind, TranslatedSentence, Translat
 Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[ModelOutput]]]
 """Function that decodes blocks of sentences and yields the outputs of each block.
 
-The second argument states whether the sentences are decoded again, because the first translation
-was poor.
+The first argument contains the blocks; the second states whether the sentences are decoded again
+because their first translations were poor.
 """
 
 BLOCK = 2048
@@ -63,7 +63,7 @@ class PreparedTexts:
 
 @dataclass
 class TranslationCounts:
-    """Counts of the sentences and tokens that a translator has processed.
+    """Numbers of sentences and tokens that a translator has processed so far.
 
     Args:
         asked: Number of distinct sentences looked up in the translation memory.
@@ -155,7 +155,7 @@ class Translator:
         return found
 
     def stop(self) -> None:
-        """Stop the translation in another thread; the translation memory keeps finished blocks."""
+        """Stop a translation that runs in another thread; finished blocks stay in the memory."""
         self._stopped.set()
         if isinstance(self.engine, StreamingEngine):
             self.engine.stop()
@@ -178,7 +178,7 @@ class Translator:
     def _lookup_or_decode(
         self, texts: frozenset[str], *, is_retry: bool
     ) -> dict[str, FlaggedOutput]:
-        """Return the translation of each sentence, from the translation memory or the engine."""
+        """Return the translation of each sentence; decode those not in the translation memory."""
         namespace = self.cache_namespace(is_retry=is_retry)
         found = self.memory.lookup(namespace, sorted(texts))
         outcomes = {text: clean_and_flag_output(text, output) for text, output in found.items()}

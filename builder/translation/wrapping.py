@@ -12,11 +12,11 @@ BOUND = frozenset(
     "je la le les leur leurs mais ne nos notre nous on ou où par pour que qui quand sa sans se "
     "ses si son sont sous sur un une vers vos votre vous".split()
 )
-"""French words that do not end a phrase."""
+"""French words, such as articles, after which a phrase must continue."""
 MARGIN = 100
 """Maximum length of a line, in characters, in a text that was wrapped at a margin."""
 WIDE_SHARE = 50
-"""Maximum share of lines longer than `MARGIN` in a wrapped text, as one line in this many."""
+"""In a text that was wrapped at a margin, at most one line in this many exceeds `MARGIN`."""
 LEAST_WIDTH = 45
 """Minimum length of a wrapped line in characters; a shorter line was ended deliberately."""
 LEAST_SPACES = 4
@@ -35,7 +35,7 @@ _ENDED = ".!?:;…"
 
 
 def is_wrapped_at_margin(lines: Sequence[str]) -> bool:
-    """Whether a text was wrapped at a right margin, given its lines."""
+    """Whether a text was wrapped at a right margin: few of its lines are longer than `MARGIN`."""
     written = [line for line in lines if line.strip()]
     wide = sum(len(line) > MARGIN for line in written)
     return wide * WIDE_SHARE <= len(written)
@@ -67,8 +67,8 @@ def reinsert_line_breaks(text: str, breaks: Sequence[tuple[int, str]], source_le
         source_length: Length of the source in characters.
 
     Returns:
-        The translation with all line breaks. Line breaks without a space to replace are
-        appended.
+        The translation, in which line breaks replace spaces. If no space is left for a line break,
+        the line break is appended to the end.
     """
     lines, start, rest = "", 0, ""
     for offset, separator in breaks:
@@ -82,7 +82,7 @@ def reinsert_line_breaks(text: str, breaks: Sequence[tuple[int, str]], source_le
 
 
 def _nearest_space_offset(text: str, start: int, target: int) -> int | None:
-    """Return the offset of the space nearest to `target`, at or after `start`; None without one."""
+    """Return the offset of the space nearest to `target`; None if none is at or after `start`."""
     before = text.rfind(" ", start, target + 1)
     after = text.find(" ", max(start, target))
     found = [place for place in (before, after) if place >= 0]
