@@ -44,7 +44,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""HTTP headers that are added to every response that does not set them itself."""
+"""HTTP headers added to every response, unless the response already sets a header."""
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 """Host names of this machine that the Host header of a request may contain."""
 MAX_URL_LENGTH = 2048
@@ -137,7 +137,7 @@ ADVICE = {
     414: f"The maximum length is {MAX_URL_LENGTH:,} bytes.",
     500: "An unexpected error occurred; see the terminal for details.",
 }
-"""Text of the error page for each HTTP status."""
+"""Text of the error page by HTTP status, for errors whose own message is not shown."""
 
 
 def _error_response(error: Exception, collection_name: str) -> Response:

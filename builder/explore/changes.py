@@ -109,7 +109,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 
 
 def signed_count_cell(difference: int) -> Cell:
-    """Return a table cell with the signed difference between two counts."""
+    """Return a table cell that shows the difference between two counts with its sign."""
     return Cell(numbers.format_signed_integer(difference) if difference else "0", difference)
 
 
@@ -166,9 +166,15 @@ def _read_filter_values(
 def _read_filter_of_kind(
     request: PageRequest, name: str, options: Mapping[str, Collection[str]], kind: str
 ) -> str:
-    """Return a filter of the selected kind of change; empty if it applies only to another kind.
+    """Return the value of a filter; empty if the selected kind of change lacks that value.
 
-    If users select another kind in the form, it still sends the filters of the previous one.
+    The form sends the filters of the previously selected kind along with a newly selected kind.
+
+    Args:
+        request: Request with the filters as parameters.
+        name: Name of the parameter.
+        options: Values of the filter for each kind of change.
+        kind: Selected kind of change.
     """
     every = dict.fromkeys(option for names in options.values() for option in names)
     value = request.choice_parameter(name, list(every))
@@ -209,7 +215,7 @@ def _create_filter_fields(
 def _document_columns(
     source: CollectionSource, filter_values: Mapping[str, str]
 ) -> tuple[Column, ...]:
-    """Return the columns of the document change table; URLs are read only for visible rows."""
+    """Return the columns of the document change table; URLs are fetched only for shown rows."""
     urls: dict[str, str] = {}
 
     def document_cell(row: Row) -> Cell:

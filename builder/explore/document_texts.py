@@ -1,4 +1,4 @@
-"""Two sections of a document's page: the word diff of two versions, and the translation."""
+"""Sections of an explorer page about a document: word diff of two versions, and translation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -90,7 +90,7 @@ def diff_section(
 
 
 def _language_code(source: CollectionSource, column_suffix: str) -> str:
-    """Return the language code of the text columns with the given suffix: `en` for `_en`."""
+    """Return the language code of text columns by their suffix: `en` for `_en`."""
     return next(
         (k for k, own in source.collection.languages.items() if own == column_suffix), "und"
     )
@@ -109,7 +109,7 @@ def translation_section(
 ) -> Markup:
     """Render the sentences of a document version with their translations.
 
-    Without translations, render the source text of the last version.
+    If the document has no translations, the source text of its last version is rendered instead.
 
     Args:
         source: Connection to the collection.

@@ -1,4 +1,4 @@
-"""Section of a document's page that lists its current, earlier and similar URLs."""
+"""Section of a document's page: the current, earlier and similar URLs of the document."""
 
 from collections.abc import Sequence
 

@@ -22,7 +22,7 @@ SELECT doc_key AS doc_id, NULL::VARCHAR AS url, NULL::BIGINT AS snapshot_count,
 FROM qrels WHERE ($text = '' OR doc_key = $text) AND ($snapshot = '' OR snapshot = $snapshot)
 GROUP BY doc_key
 """
-"""SQL that replaces `DOCUMENTS` for collections without texts; it lists only judged documents."""
+"""SQL used instead of `DOCUMENTS` for collections without texts; selects judged documents."""
 ORDERS = {"id": "doc_id", "url": "url, doc_id", "snapshots": "snapshot_count DESC, doc_id"}
 
 

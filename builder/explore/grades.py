@@ -91,13 +91,13 @@ def render_grade_matrix(
 
 
 def document_link(doc_id: str, url: str | None) -> Markup:
-    """Return a link to a document's page, labeled with the URL without scheme, or else the id."""
+    """Return a link to a document's page, labeled with the URL (without scheme) or else the id."""
     text = (url or doc_id).removeprefix("https://").removeprefix("http://")
     return link(f"/page/{doc_id}", text)
 
 
 def _grade_cell_variables(row: Row | None, element_id: str) -> dict[str, Any] | None:
-    """Return the template variables of a cell in a grade table; None if there is no judgement."""
+    """Return the template variables of a grade table cell; None if the document is not judged."""
     if row is None:
         return None
     is_unsure = row["stability"] is not None and row["stability"] < MIN_STABILITY
@@ -113,7 +113,7 @@ def _grade_cell_variables(row: Row | None, element_id: str) -> dict[str, Any] | 
 
 
 def format_grade_evidence(row: Row) -> list[tuple[str, str]]:
-    """Return the evidence for a grade as pairs of a label and a formatted value."""
+    """Return the evidence for a grade, such as clicks, as (label, formatted value) pairs."""
     facts = [("Source", row["source"])]
     if row["score"] is not None or row["impressions"]:
         facts += [

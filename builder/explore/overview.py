@@ -45,7 +45,7 @@ OPTIONAL_TABLES = {
     "sentences": "translations, so pages are shown in one language",
     "rejects": "rejects",
 }
-"""Description of what is not available if an optional table is missing, by table name."""
+"""Phrase that says what a collection lacks if an optional table is missing, by table name."""
 
 CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "judged_are_listed": ("/queries", {"group": "judged only"}),
@@ -101,7 +101,7 @@ def overview_page(source: CollectionSource, request: PageRequest) -> Page:  # no
 
 
 MALFORMED_REPORT = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
-"""Errors raised while rendering a drift.json with missing or unexpected values."""
+"""Exceptions that rendering raises if drift.json has missing or unexpected values."""
 
 
 def _drift_report_sections(source: CollectionSource, drift: Mapping[str, Any]) -> Markup:
@@ -112,7 +112,7 @@ def _drift_report_sections(source: CollectionSource, drift: Mapping[str, Any]) -
 
 
 def describe_missing_tables(source: CollectionSource) -> list[str]:
-    """Return one sentence per optional table, except `rejects`, missing from the collection."""
+    """Return one sentence for each missing or empty optional table except `rejects`."""
     return [
         f"This collection has no {text}."
         for name, text in OPTIONAL_TABLES.items()

@@ -31,7 +31,7 @@ class PageRequest:
         self.parameters = dict(parameters)
 
     def choice_parameter(self, name: str, options: Sequence[str], default: str = "") -> str:
-        """Return a parameter with fixed options; `default` if it is missing or empty.
+        """Return the value of a parameter with fixed options; `default` if it is missing or empty.
 
         Raises:
             UsageError: The value is not one of the options.
@@ -43,7 +43,7 @@ class PageRequest:
         return value
 
     def text_parameter(self, name: str) -> str:
-        """Return a text parameter without surrounding white space; empty if it is missing.
+        """Return the stripped value of a text parameter; empty if the parameter is missing.
 
         Raises:
             UsageError: The text is longer than `MAX_TEXT_LENGTH` or has control characters.

@@ -134,7 +134,7 @@ IMPRESSION_COLUMNS = (
         "moved",
     ),
 )
-"""Columns omitted for imported collections, which have no impression counts."""
+"""Table columns that are omitted for imported collections, which have no impression counts."""
 IMPRESSION_ORDERS = ("impressions", "moved", "least")
 
 

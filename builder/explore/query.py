@@ -120,7 +120,7 @@ SNAPSHOT_COLUMNS = (
 
 
 LOG_COLUMNS = ("impressions", "users", "clicks")
-"""Columns omitted for imported collections, which have no log statistics and store 0 instead."""
+"""Columns omitted for imported collections, which store 0 because they have no query logs."""
 
 
 def _statistics_over_time_section(
@@ -178,7 +178,7 @@ def _grade_changes_section(
 
 
 def _document_change_cell(row: Row) -> Cell:
-    """Return a table cell that states how a document changed; updates link to the word diff."""
+    """Return a table cell that says how a document changed; an update links to the word diff."""
     status, band = row["status"], row["band"]
     if status is None:
         return Cell("not recorded")

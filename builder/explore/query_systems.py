@@ -80,7 +80,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
 def _build_score_rows(
     source: CollectionSource, scores: dict[tuple[str, str], float | None]
 ) -> list[Row]:
-    """Return one row per snapshot and system: score, rank, change from the previous snapshot."""
+    """Return score, rank and change from the previous snapshot, per snapshot and system."""
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):
         snapshot_scores = {s: scores.get((s, name)) for s in source.systems}
@@ -126,7 +126,7 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
 
 
 def signed_score_cell(difference: float | None) -> Cell:
-    """Return a table cell with a signed score difference; None becomes a dash."""
+    """Return a table cell that shows a score difference with its sign, and None as a dash."""
     return Cell(
         numbers.format_signed_decimal(difference), -1e300 if difference is None else difference
     )
@@ -135,7 +135,10 @@ def signed_score_cell(difference: float | None) -> Cell:
 def _render_causes_of_score_change(
     source: CollectionSource, request: PageRequest, query_id: str, measure: str
 ) -> Markup | None:
-    """Render the causes of the score change that the request selects; None if it selects none."""
+    """Render the causes of the score change that the request selects.
+
+    Returns None if the request selects no score change.
+    """
     system = request.choice_parameter("system", source.systems)
     until = request.choice_parameter("until", source.snapshots[1:])
     if not system or not until:

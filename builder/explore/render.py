@@ -82,7 +82,7 @@ def render_page(page: Page, collection_name: str) -> str:
 
 @cache
 def static_files() -> dict[str, tuple[str, bytes]]:
-    """Return the style sheet and the script as (media type, content), by file name."""
+    """Return the media type and content of the style sheet and the script, by file name."""
     folder = files(__package__).joinpath("templates")
     style, script = ((folder / f"explore.{kind}").read_text("utf-8") for kind in ("css", "js"))
     return {

@@ -22,14 +22,16 @@ MAX_RANKED_DOCUMENTS = 2_000_000
 MAX_DEPTH = 100
 """Maximum number of documents loaded per query and run."""
 MIN_DEPTH = 10
-"""Minimum number of documents loaded per query and run, even if more than `MAX_RANKED_DOCUMENTS`
-are loaded as a result."""
+"""Minimum number of documents loaded per query and run, even if `ranked` then exceeds its limit.
+
+The limit is `MAX_RANKED_DOCUMENTS`.
+"""
 
 
 def load_runs(source: CollectionSource, path: Path) -> None:
-    """Score runs, and add the tables `scores` and `ranked` to a connection.
+    """Score runs, and add the tables `scores` and `ranked` to the connection.
 
-    Must be called before `CollectionSource.restrict_access`.
+    The function must be called before `CollectionSource.restrict_access`.
 
     Args:
         source: Connection to the collection.

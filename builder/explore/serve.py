@@ -17,7 +17,7 @@ from builder.extras import import_optional_module
 
 HOST = "127.0.0.1"
 PORTS_TO_TRY = 100
-"""Number of ports above an occupied port that are tried when suggesting a free port."""
+"""Number of ports above an occupied port that are tried to find a free port to suggest."""
 
 
 def serve(
@@ -97,7 +97,7 @@ def bind_socket(port: int) -> socket.socket:
 
 
 def _find_free_port(port: int) -> int:
-    """Return a free port near the given one if possible, otherwise any free port."""
+    """Return a free port, which is slightly above the given port if possible."""
     for number in (*range(max(port, 1023) + 1, min(port + PORTS_TO_TRY, 65_536)), 0):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -25,7 +25,7 @@ MEMORY_LIMIT = "448MiB"
 """Default memory limit of DuckDB, with which the whole process stays below 1 GiB."""
 
 MAX_CONCURRENT = 2
-"""Maximum number of concurrent statements; with more, each would have too little memory."""
+"""Maximum number of concurrent SQL statements, so that each statement has enough memory."""
 
 
 class CollectionSource:
@@ -181,7 +181,7 @@ class CollectionSource:
         )
 
     def sql_script(self, statement: Statement) -> str:
-        """Return a DuckDB script that runs a statement after creating the views it reads."""
+        """Return a DuckDB script that runs a statement after creating the views that it reads."""
         lines = []
         if "snapshots" in statement.identifiers():
             names = sql_literal(list(self.snapshots))
@@ -203,7 +203,7 @@ FIRST_ROW_SQL = {
     "sentences": "SELECT 1 FROM translations LIMIT 1",
     "rejects": "SELECT 1 FROM rejects LIMIT 1",
 }
-"""SQL that returns one row if a table is not empty, by table name."""
+"""SQL that returns one row if a table has rows and no row otherwise, by table name."""
 
 
 def open_collection_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -> CollectionSource:

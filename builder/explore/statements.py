@@ -15,7 +15,7 @@ Row = dict[str, Any]
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 _NAME = re.compile(r"[a-z_]+")
 FOLD_MACRO = "folded"
-"""Name of the SQL macro that normalizes case, accents and punctuation as `fold` does."""
+"""Name of the SQL macro that removes case, accents and punctuation, as `fold` does."""
 FOLD_MACRO_SQL = r"""
 CREATE OR REPLACE TEMP MACRO folded(written) AS trim(regexp_replace(
     replace(replace(replace(replace(replace(replace(
@@ -39,11 +39,11 @@ class Statement:
 
     @property
     def parameters(self) -> dict[str, Value]:
-        """Values of the parameters that the SQL uses, by name."""
+        """Values of the parameters that the SQL uses, by parameter name."""
         return {name: self.values[name] for name in _PARAMETER.findall(self.sql)}
 
     def identifiers(self) -> frozenset[str]:
-        """Return all words in the SQL, which include the names of the tables and macros used."""
+        """Return all lower-case words in the SQL, including the names of its tables and macros."""
         return frozenset(_NAME.findall(self.sql))
 
     def inline_parameters(self) -> str:
@@ -55,10 +55,10 @@ class Statement:
         return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 
     def slice_rows_with_total(self, order: str, limit: int, offset: int) -> "Statement":
-        """Return a statement that selects a slice of the ordered rows and the total row count.
+        """Return a statement that selects a slice of the ordered rows, with the total row count.
 
-        The total count is in the column `all_rows`. DuckDB materializes all rows, which is fast
-        enough up to about 100,000 rows.
+        The column `all_rows` holds the total count in every row. DuckDB materializes all rows,
+        which is fast enough up to about 100,000 rows.
 
         Args:
             order: Constant SQL for ORDER BY.

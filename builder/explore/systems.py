@@ -1,4 +1,4 @@
-"""Explorer page that compares two systems, by query and over the snapshots."""
+"""Explorer page that compares the scores of two systems per query and per snapshot."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ from builder.reporting.charts import Chart, LinearScale, format_tick, series_col
 from builder.reporting.parts import decimal_cell, empty_note, grid, paragraph, section
 
 MAX_ROWS = 25
-"""Maximum number of queries in the table of largest differences."""
+"""Maximum number of queries in the table of the largest score differences."""
 MAX_POINTS = 2000
 """Maximum number of queries in the scatter plot."""
 

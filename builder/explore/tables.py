@@ -88,7 +88,7 @@ def render_table(
         caption: Caption of the table.
         columns: Columns; cells of the first column are row headers.
         rows: Rows to show.
-        statement: Statement that returned the rows; None to copy the rows as SQL literals.
+        statement: Statement that returned the rows; None if users copy the rows as SQL literals.
         empty_text: Sentence to show if there are no rows.
         statement_rows: Rows returned by the statement, if `rows` arranges them differently.
     """
@@ -228,6 +228,6 @@ def render_copyable_code(
 ) -> Markup:
     """Render copyable Polars code, DuckDB SQL and CSV for rows that are not shown in a table.
 
-    The code fetches the rows; the CSV contains them.
+    The code and the SQL fetch the rows; the CSV contains the rows.
     """
     return render_macro("below", caption, [], code_snippets(source, rows, statement))

@@ -1,9 +1,9 @@
 """DuckDB views that combine the tables of all snapshots of a collection.
 
-Each view reads the Parquet files of one table; its SQL is also available as text. In addition to
-the columns of the table, the view of a snapshot table has the column `snapshot` and the aligned ids
-`query_key` and `doc_key`, which differ from `query_id` and `doc_id` only in imported releases (see
-`schemas.ReleaseIds`).
+Each view reads the Parquet files of one table; the SQL of a view is also available as text. In
+addition to the columns of the table, the view of a snapshot table has the column `snapshot` and the
+aligned ids `query_key` and `doc_key`, which differ from `query_id` and `doc_id` only in imported
+releases (see `schemas.ReleaseIds`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,13 +29,13 @@ ID_COLUMNS = {
     "queries": {"query_id": "query"},
     "qrels": {"query_id": "query", "doc_id": "document"},
 }
-"""Id columns whose values depend on the snapshot, with their kind in `ReleaseIds`, by table."""
+"""Columns of ids that depend on the snapshot, and their kind in `ReleaseIds`, by table."""
 
 Relation = duckdb.DuckDBPyRelation
 
 
 def tables_by_snapshot(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
-    """Yield the table of each snapshot, paired with the name of the snapshot.
+    """Yield the table with this name of each snapshot, paired with the name of the snapshot.
 
     A table of the whole collection is yielded once, paired with None.
     """
@@ -94,7 +94,7 @@ def _release_ids_table(collection: Collection, snapshot: str) -> Table:
 
 
 def key_column_name(column: str) -> str:
-    """Return the name of the column with the aligned ids: `doc_key` for `doc_id`."""
+    """Return the name of the column of aligned ids for an id column: `doc_key` for `doc_id`."""
     return column.replace("_id", "_key")
 
 

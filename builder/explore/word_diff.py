@@ -17,11 +17,12 @@ CONTEXT_WORDS = 40
 MAX_STRAY_WORDS = 2
 """Maximum number of unchanged words between two changes that are merged into one.
 
-Rewritten sentences share words such as `de`; without merging, the diff would be unreadable.
+A sentence and its rewritten form share words such as `de`; if changes were not merged across
+them, the diff would be unreadable.
 """
 
 Opcode = tuple[str, int, int, int, int]
-"""Opcode of `difflib`: tag, start and end in the first text, start and end in the second text."""
+"""Opcode of `difflib`: tag, then start and end in the first text and in the second text."""
 Run = tuple[str, str]
 """Kind of a run (`same`, `removed`, `added` or `gap`) and its text."""
 
@@ -79,8 +80,8 @@ def diff_words(before: str, after: str) -> WordDiff:
 def _merge_nearby_changes(opcodes: Sequence[Opcode]) -> list[Opcode]:
     """Merge consecutive changes that are separated by only a few unchanged words.
 
-    At most `MAX_STRAY_WORDS` unchanged words separate the changes, and each change affects more
-    than `MAX_STRAY_WORDS` words.
+    Changes are merged if at most `MAX_STRAY_WORDS` unchanged words separate them, and if each
+    change affects more than `MAX_STRAY_WORDS` words.
     """
     merged: list[Opcode] = []
     for index, opcode in enumerate(opcodes):
