@@ -130,7 +130,7 @@ def _choose_cuts(
 ) -> GradeThresholds:
     """Return the minimum score of each grade: fitted to the scores, or as configured.
 
-    It is fitted only under the policy `target_shares`.
+    Minimum scores are fitted only under the policy `target_shares`.
     """
     if params.policy == "target_shares":
         return fit_thresholds(posterior.mean(), pair_counts, target_grade_shares(params))

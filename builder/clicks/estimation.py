@@ -101,8 +101,7 @@ def estimate_relevance(
         progress: Receives the number of impressions counted.
         variants: Representative of each query (schema `Variants`); clicks are counted for the
             representative. None to count each query separately.
-        verdicts: Verdicts: labels, such as `bot`, that lists and plug-ins assign to users and
-            queries (schema `Verdicts`).
+        verdicts: Labels, such as `bot`, that lists and plug-ins assign (schema `Verdicts`).
         filters: Conditions on verdicts that exclude users, such as bots.
 
     Returns:

@@ -89,7 +89,10 @@ class ExaminationChain:
         return self.forward_pass(pages)[0]
 
     def forward_pass(self, pages: ResultPages) -> tuple[Floats, Floats]:
-        """Return P(observed click or skip) and P(examined), given the clicks above, float64[m]."""
+        """Return P(observed click or skip) and P(examined) of each result, given the clicks above.
+
+        Both arrays are float64[m].
+        """
         result, examinations = np.empty(len(pages.pair)), np.empty(len(pages.pair))
         examined = np.ones(len(pages))
         for page, shown in pages.indices_by_rank():
