@@ -69,7 +69,7 @@ def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
 def check_scores(
     connection: duckdb.DuckDBPyConnection, priors: Priors | None, params: QrelParameters
 ) -> None:
-    """Raise a UsageError if the click model does not provide what grading requires.
+    """Raise a UsageError if the click model lacks the score or posterior that grading requires.
 
     Grading requires the score `qrels.score`, and the policy `credible` also requires a posterior.
     This cannot be checked before estimation, because it is not known in advance which scores a
@@ -128,7 +128,10 @@ def create_click_grades(
 def _choose_cuts(
     posterior: ScorePosterior | PointEstimates, pair_counts: np.ndarray, params: QrelParameters
 ) -> GradeThresholds:
-    """Return the minimum score of each grade: fitted under `target_shares`, otherwise fixed."""
+    """Return the minimum score of each grade: fitted to the scores, or as configured.
+
+    Minimum scores are fitted only under the policy `target_shares`.
+    """
     if params.policy == "target_shares":
         return fit_thresholds(posterior.mean(), pair_counts, target_grade_shares(params))
     return GradeThresholds(*params.cuts)

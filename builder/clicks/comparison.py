@@ -72,7 +72,7 @@ class ModelComparison:
     scores: tuple[ModelScores, ...]
 
     def models_worse_than_baseline(self) -> tuple[str, ...]:
-        """Return the models with a lower log-likelihood than the baseline `rank-ctr`."""
+        """Return the names of models with a lower log-likelihood than the baseline `rank-ctr`."""
         limit = self.scores[-1].per_rank.log_likelihood
         return tuple(s.model for s in self.scores if s.per_rank.log_likelihood < limit)
 
@@ -153,7 +153,7 @@ def compare_models(
 def _load_and_encode_logs(
     log: Path, test: Path | None, held_out: float, limits: ResourceLimits, opener: LogOpener
 ) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogSummary, ...]]:
-    """Load the training and test logs, and encode their pages.
+    """Load the training and test logs, and encode their result pages as arrays.
 
     Returns:
         The encoded pages; the number of training impressions, of test impressions with queries seen

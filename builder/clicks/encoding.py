@@ -1,7 +1,7 @@
 """Encodes the distinct result pages of a log as arrays, for training and testing click models.
 
-Pairs are numbered in the order of (query, document), so that floating-point numbers are added in
-the same order on every machine.
+Query-document pairs are numbered in ascending order of query, then of document, so that
+floating-point numbers are added in the same order on every machine.
 """
 
 from dataclasses import dataclass

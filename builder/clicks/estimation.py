@@ -65,7 +65,7 @@ SELECT *, attractiveness * satisfaction AS relevance FROM posterior
 """
 
 SDBN_ESTIMATES = "SELECT * FROM estimates"
-"""SQL query without ORDER BY, because the table is already sorted and DuckDB keeps its order."""
+"""SQL query for sDBN estimates; without ORDER BY, because DuckDB keeps the order of the table."""
 
 MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
 
@@ -101,12 +101,13 @@ def estimate_relevance(
         progress: Receives the number of impressions counted.
         variants: Representative of each query (schema `Variants`); clicks are counted for the
             representative. None to count each query separately.
-        verdicts: Verdicts of lists and plug-ins (schema `Verdicts`).
+        verdicts: Labels, such as `bot`, that lists and plug-ins assign (schema `Verdicts`).
         filters: Conditions on verdicts that exclude users, such as bots.
 
     Returns:
-        The ledger, which counts impressions. Reject reasons: `query_not_selected`, `user_left_out`,
-        and `no_click_skipped` if impressions without clicks are skipped.
+        The ledger: numbers of impressions read, kept and rejected. Reject reasons:
+        `query_not_selected`, `user_left_out`, and `no_click_skipped` if impressions without
+        clicks are skipped.
     """
     excluded = excluded_users(verdicts, filters)
     selection = ImpressionSelection(impressions, candidates, variants, excluded)
@@ -138,7 +139,8 @@ def _write_rejects(
     Args:
         total: Total number of impressions.
         excluded: Number of impressions of excluded users.
-        counted: How many of the impressions were counted, in total and without a click.
+        counted: Number of impressions of candidate queries by users who are not excluded, and how
+            many of these impressions have no click.
         params: Section `[clicks]` of the definition.
         out: Folder of the table.
     """

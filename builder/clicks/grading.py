@@ -1,7 +1,7 @@
 """The stage `grades`: converts click estimates and manual judgements to graded qrels.
 
-A pair is judged if it has a manual grade or enough examinations. It is kept if its document is in
-the crawl and its query has enough judged documents.
+A query-document pair is judged if it has a manual grade or enough examinations. It is kept if its
+document is in the crawl and its query has enough judged documents.
 """
 
 from collections.abc import Sequence
@@ -115,7 +115,7 @@ ORDER BY query
 
 
 def _snapshot_with_fitted_thresholds(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
-    """Return a tuple with the first snapshot if `snapshot` reuses its cuts, else an empty one."""
+    """Return a tuple with the first snapshot if `snapshot` reuses its cuts, else ()."""
     first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and snapshot != first else ()
 
@@ -155,8 +155,8 @@ def grade_pairs(
         judgements: Files of manual judgements (TSV or Parquet, schema `Judgements`).
 
     Returns:
-        The ledger, which counts pairs that were shown or judged manually. Reject reasons:
-        `REASONS`.
+        The ledger: numbers of query-document pairs, shown or judged manually, that were read, kept
+        and rejected. Reject reasons: `REASONS`.
 
     Raises:
         FormatError: a file does not contain valid judgements.

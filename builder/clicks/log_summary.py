@@ -27,7 +27,7 @@ class LogSummary:
     notes: list[str] = field(default_factory=list)
 
     def add_reject(self, reason: str, record_number: int) -> None:
-        """Count a rejected record; keep its number if it is one of the first with this reason."""
+        """Count a rejected record; keep the numbers of the first `MAX_EXAMPLES` ones per reason."""
         self.rejected[reason] += 1
         examples = self.examples.setdefault(reason, [])
         if len(examples) < MAX_EXAMPLES:

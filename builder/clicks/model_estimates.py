@@ -47,9 +47,9 @@ def create_model_estimates(
 
 
 def _estimates_column(trained: TrainedModel, estimate_name: str, num_pairs: int) -> pa.Array:
-    """Return one estimate per pair; null for pairs without evidence.
+    """Return the estimates with a given name, one per pair; null for pairs without evidence.
 
-    All values are null if the model does not estimate this quantity.
+    All values are null if the model does not provide these estimates.
     """
     values = getattr(trained, estimate_name)
     if values is None:

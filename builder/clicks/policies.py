@@ -125,7 +125,7 @@ def score_distribution(
     """Return the posterior of sDBN scores, or the point estimates of any other model.
 
     Args:
-        evidence: Counts of n groups of query-document pairs.
+        evidence: Click counts of n groups of query-document pairs.
         priors: Priors of sDBN; None for any other model.
         score: Point estimates of the model, float64[n].
         params: `params.score` selects attractiveness or relevance.

@@ -53,7 +53,7 @@ class ScorePosterior:
     """Posterior distributions of the scores of n groups of query-document pairs.
 
     Args:
-        evidence: Counts of each group.
+        evidence: Click counts of each group.
         priors: Beta priors of a and s.
         by_relevance: Whether the score is relevance (`a * s`) rather than attractiveness (`a`).
     """

@@ -107,7 +107,7 @@ class _BetaPriorPosterior:
 
     Args:
         successes: int64[n]; see `fit_beta`.
-        trials: int64[n].
+        trials: int64[n]; see `fit_beta`.
         pair_counts: int64[n]; number of pairs with these counts.
     """
 

@@ -93,7 +93,9 @@ def _create_score(log_likelihood: float, marginal: Floats, conditional: Floats) 
 def _perplexity_by_rank(log_probabilities: Floats, pages: ResultPages, *, pyclick: bool) -> Floats:
     """Return the perplexity at each rank.
 
-    As in PyClick if `pyclick`: at ranks 1 to 10, averaged over all pages, shorter ones included.
+    If `pyclick` is true, return it for ranks 1 to 10 and average over all pages, including pages
+    without a result at the rank. Otherwise, return it for all existing ranks and average over the
+    pages with a result at the rank.
     """
     weights = pages.weight[pages.page_index].astype(np.float64)
     ranks = PYCLICK_RANKS if pyclick else int(pages.lengths.max())

@@ -1,6 +1,7 @@
 """Selects the impressions of candidate queries, except those by excluded users.
 
-In the view `used_impressions`, each query is replaced by the representative of its variant set.
+In the view `used_impressions`, each query is replaced by the query that represents its variant
+set (spellings and word orders of the same query).
 """
 
 from dataclasses import dataclass
@@ -33,13 +34,13 @@ SEMI JOIN excluded_users USING ("user")
 
 @dataclass(frozen=True)
 class ImpressionSelection:
-    """Impressions of a log, with the queries to count and the users to exclude.
+    """Impressions of a log, the queries whose impressions count, and the users to exclude.
 
     Args:
         impressions: Result pages shown (schema `Impressions`).
         candidates: Queries whose impressions are counted (schema `Candidates`).
-        variants: Representative of each query (schema `Variants`); None to count each query
-            separately.
+        variants: Query that represents each query (schema `Variants`); None if each query
+            represents itself.
         excluded_users: Users whose impressions are not counted.
     """
 

@@ -1,9 +1,9 @@
 """Sensitivity of click grades to the cuts and to the rule for impressions without clicks.
 
 The table `grade_sensitivity` counts the judged pairs by scenario, published grade and grade in the
-scenario. Scenarios: cuts 10 % lower, cuts 10 % higher, and the other value of `no_click`, for which
-fitted priors are refitted. The last scenario is omitted for models without priors, which would have
-to be retrained.
+scenario. Scenarios: cuts 10 % lower, cuts 10 % higher, and the opposite value of `no_click` (`skip`
+instead of `all_examined`, or vice versa), for which fitted priors are refitted. The last scenario
+is omitted for models without priors, which would have to be retrained.
 """
 
 from pathlib import Path
@@ -78,7 +78,10 @@ def write_grade_sensitivity(
 
 
 def _refit_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
-    """Return the priors under the other value of `no_click`; fitted priors are refitted."""
+    """Return priors for the opposite rule for impressions without clicks (`no_click`).
+
+    A fitted prior on attractiveness is refitted; any other prior is returned unchanged.
+    """
     columns = _fetch_columns(connection, HISTOGRAM)
     counts = {name: values.astype(np.int64) for name, values in columns.items()}
     fitted, refitted = (

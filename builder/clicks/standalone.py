@@ -37,7 +37,7 @@ SELECT query, doc AS url, impressions, examinations, clicks, last_clicks,
        attractiveness, satisfaction, relevance
 FROM estimates WHERE impressions > 0
 """
-"""SQL query; under sDBN, its rows are already sorted, because DuckDB keeps the table order."""
+"""SQL query for output rows; under sDBN, already sorted, because DuckDB keeps the table order."""
 
 ORDERED_ROWS = f"{ROWS} ORDER BY query, url"
 

@@ -130,8 +130,8 @@ PAIR_COUNTS = """
 INSERT INTO pair_counts SELECT * FROM unordered_counts ORDER BY query, doc;
 DROP TABLE unordered_counts
 """
-"""SQL statements that sort the counts, separate from grouping so that DuckDB never spills both at
-once."""
+"""SQL statements that sort the counts. Counts are grouped by other statements, so that DuckDB never
+spills data of both operations to disk at once."""
 
 SHOWN_RESULTS = """
 SELECT coalesce(sum(len(results)), 0)::BIGINT, coalesce(bool_and(typeof(query) = 'UBIGINT'), false)
@@ -153,12 +153,12 @@ FROM pages
 
 
 class ImpressionCounts(NamedTuple):
-    """Numbers of impressions that the click statistics count.
+    """Numbers of impressions that contribute to the click statistics.
 
     Args:
-        total: Number of all these impressions.
-        without_click: Number of those without a click. If result pages are joined to one visit,
-            number of those whose visit has no click.
+        total: Number of impressions, with or without clicks.
+        without_click: Number of impressions without a click. If the result pages of a visit are
+            joined, number of impressions in visits without a click.
     """
 
     total: int

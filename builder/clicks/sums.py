@@ -45,8 +45,9 @@ def sum_estimates(
         Number of pairs written.
 
     Raises:
-        UsageError: no tables; a model that is not derived from counts; or `votes = "user"`, whose
-            counts do not add up, because a user who occurs in two logs would vote twice.
+        UsageError: `estimates` is empty; the estimates of the click model are not derived from
+            counts; or `params.votes` is `user`, so that counts cannot be added, because a user who
+            occurs in two logs would vote twice.
     """
     if not estimates:
         raise UsageError("expected at least one table of click estimates, found none")

@@ -116,7 +116,8 @@ FROM missing JOIN crawled USING (loose_key)
 """SQL query for documents that the crawl contains only under another form of their URL: the number
 of these documents, and the URL of one of them in the log and in the crawl."""
 MIN_SHARE = 0.01
-"""Minimum share of such documents among the documents shown for a note."""
+"""Minimum share of shown documents that the crawl contains only under another form of their URL;
+below this share, no note is written."""
 
 
 @stage("coverage", version="3", writes=(Coverage, HostCoverage))
@@ -144,8 +145,8 @@ def measure_coverage(
         progress: Advances by the number of documents shown for candidate queries.
 
     Returns:
-        Ledger that counts documents shown for candidate queries; `rows_out` is the number of these
-        that the snapshot contains.
+        Ledger: numbers of documents shown for candidate queries (`rows_in`), of these documents
+        that the snapshot contains (`rows_out`), and of rejects.
 
     Raises:
         DataError: a URL in the log and a different URL in the crawl have the same document key.
@@ -173,7 +174,7 @@ def measure_coverage(
 
 
 def _note_other_forms(connection: duckdb.DuckDBPyConnection, shown: int) -> Iterator[str]:
-    """Yield a note if the crawl contains many missing documents under another form of their URL.
+    """Yield a note if many documents are in the crawl only under another form of their URL.
 
     Args:
         connection: DuckDB connection with the table `shown`.

@@ -1,8 +1,8 @@
 """Finds duplicates within a snapshot: groups of pages with equal or nearly equal texts.
 
-Input: hashes and sketches of the pages. Output: for each duplicate, the first page of its group.
-Within a group, the pages that were shown to users come first, and ties are ordered by id, so that a
-judged page is never dropped in favor of an unjudged page.
+Input: hashes and sketches (see `sketch`) of the pages. Output: for each duplicate, the first page
+of its group. Within a group, the pages that were shown to users come first, and ties are ordered by
+id, so that a judged page is never dropped in favor of an unjudged page.
 
 Exact duplicates have equal texts. To find near-duplicates, every page is compared with the first
 page that has the same value of a band, for each band. The similarity is the estimated Jaccard
@@ -59,7 +59,7 @@ Numbers = npt.NDArray[np.uint64]
 
 
 class SignatureFile:
-    """File of page signatures, from which the similarity of pages is estimated by page number.
+    """File of page signatures (see `sketch`), from which the similarity of pages is estimated.
 
     Args:
         path: File of signatures; may be empty.
@@ -112,7 +112,7 @@ def find_duplicate_groups(
 def _near_duplicate_pairs(
     connection: duckdb.DuckDBPyConnection, signatures: SignatureFile, threshold: float
 ) -> Numbers:
-    """Return the pairs of pages that are near-duplicates, as page numbers, uint64[n, 2]."""
+    """Return the page numbers of all pairs of near-duplicate pages, uint64[n, 2]."""
     similar = []
     for batch in connection.sql(CANDIDATE_PAIRS).to_arrow_reader(PAIRS_PER_BATCH):
         pairs = np.column_stack([batch["first"].to_numpy(), batch["number"].to_numpy()])

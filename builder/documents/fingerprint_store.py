@@ -30,8 +30,8 @@ from builder.runtime.progress import Progress
 
 SHINGLE_SIZE = 5
 MIN_POOL_BYTES = 2**29
-"""Minimum total size of the row groups in bytes for starting worker processes. Threads would not
-help, because a process can detect the language of only one text at a time."""
+"""Minimum total size of the row groups, in bytes, for which worker processes are started. Threads
+would not help, because a process can detect the language of only one text at a time."""
 WORKER_BYTES = 512 * 2**20
 """Memory that a worker process needs, in bytes."""
 HASHES = "doc AS number, doc_id, shown, text_hash"

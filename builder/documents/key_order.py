@@ -30,8 +30,9 @@ SELECT doc, number FROM offsets WHERE first_byte >= $start AND first_byte < $sto
 PAGES_IN_RANGE = "SELECT * FROM pages SEMI JOIN key_range USING (doc) ORDER BY doc"
 
 TEXTS_IN_RANGE = "SELECT title, text FROM fetches JOIN key_range USING (number) ORDER BY doc"
-"""Reads texts in a range of keys. `key_range` has only two integer columns, so that DuckDB builds
-the hash table of the join from it; with more columns, DuckDB would hash the texts."""
+"""SQL query that reads the texts in a range of keys. `key_range` has only two integer columns, so
+that DuckDB builds the hash table of the join from it; with more columns, DuckDB would hash the
+texts."""
 
 
 def drop_texts(pages: pl.DataFrame) -> pl.DataFrame:

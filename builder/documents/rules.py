@@ -1,8 +1,9 @@
 """Rules that exclude pages from a snapshot, applied in a fixed order.
 
 Input: pages with their URLs. Output: whether each page was shown or sampled, and the first rule
-that excludes it. URL lists and verdicts come first, so that a page that must not be published is
-excluded even if it was shown. Then, pages that were neither shown nor sampled are excluded.
+that excludes it. URL lists and verdicts (labels of pages, such as spam) come first, so that a page
+that must not be published is excluded even if it was shown. Then, pages that were neither shown nor
+sampled are excluded.
 """
 
 from collections.abc import Mapping
@@ -65,7 +66,7 @@ class PageRules:
 
     @staticmethod
     def _is_url_listed(pages: pl.DataFrame, url_list: UrlList) -> pl.Series:
-        """Return a mask of the pages whose URL is in a list."""
+        """Return a Boolean series that is true for the pages whose URL is in a list."""
         if not url_list:
             return pl.repeat(value=False, n=pages.height, dtype=pl.Boolean, eager=True)
         is_match = [url_list.matches(url_key) for url_key in pages["url_key"].to_list()]

@@ -46,8 +46,8 @@ def collect_shown_documents(
         progress: Advances by the number of impressions.
 
     Returns:
-        Ledger that counts impressions; impressions of other queries are rejected as
-        `query_not_selected`.
+        Ledger: numbers of impressions read, kept and rejected; impressions of queries that are not
+        candidates are rejected as `query_not_selected`.
     """
     with limits.connect_to_duckdb() as connection:
         impressions.create_view(connection, "impressions")

@@ -37,8 +37,8 @@ from schemas import Documents, Fetches, GatheredDocuments, Pages, PageVerdicts, 
 DUPLICATE = "duplicate"
 NEAR_DUPLICATE = "near_duplicate"
 PART_BYTES = 64 * 2**20
-"""Approximate maximum size of the texts of a part file in bytes. A part may exceed it, because it
-contains all pages with its last key prefix."""
+"""Approximate maximum size of the texts of a part file in bytes. A part file may exceed it,
+because all pages with the same key prefix are in the same file."""
 PREFIX_SHIFT = 56
 """Number of bits after the prefix of a document key. The prefix is the first byte; all pages with
 the same prefix are in the same part."""
@@ -76,7 +76,7 @@ def build_documents(
     verdicts: Same[PageVerdicts] | None = None,
     filters: DocumentFilters = (),
 ) -> RowLedger:
-    """Stage: select the pages that were shown or are in the sample.
+    """Stage: select the crawled pages that were shown to users or are in the sample.
 
     Args:
         out: Output folder for `gathered_documents` (part files) and `rejects`.
@@ -93,7 +93,7 @@ def build_documents(
         filters: Verdict filters that exclude documents.
 
     Returns:
-        Ledger that counts pages.
+        Ledger: numbers of pages read, kept and rejected.
 
     Raises:
         FormatError: a line in a URL list is not a host, a URL prefix or a URL.
@@ -157,8 +157,8 @@ def _create_selected_pages_view(
 def _last_prefix_per_part(connection: duckdb.DuckDBPyConnection) -> list[int]:
     """Return the key prefixes at which the pages are split into parts of similar size.
 
-    Each prefix is the last one of its part. Pages with higher prefixes than all of these form one
-    more part.
+    Each prefix is the last prefix of its part. Pages whose prefix is higher than all returned
+    prefixes form one more part.
     """
     sizes = connection.execute(PREFIX_SIZES.format(shift=PREFIX_SHIFT)).fetchall()
     total = sum(size for _, size in sizes)
@@ -175,11 +175,11 @@ def _last_prefix_per_part(connection: duckdb.DuckDBPyConnection) -> list[int]:
 def _write_parts(
     batches: Iterable[pl.DataFrame], last_prefixes: Sequence[int], folder: Path
 ) -> Iterator[int]:
-    """Write documents to part files; yield the number of rows after each write.
+    """Write documents to part files; yield the number of rows of each write.
 
     Args:
         batches: Documents sorted by key.
-        last_prefixes: Last key prefix of each part.
+        last_prefixes: Last key prefix of each part; see `_last_prefix_per_part`.
         folder: Output folder.
     """
     for part, parts_of_batches in groupby(_split_at_parts(batches, last_prefixes), itemgetter(0)):

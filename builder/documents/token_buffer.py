@@ -31,7 +31,7 @@ SPACE = ord(" ")
 CHUNK = 2**18
 """Approximate number of bytes of text tokenized at a time."""
 WORD_BYTES = 8
-"""Number of bytes of a token that are read as one integer."""
+"""Number of bytes that are read as one integer when tokens are hashed."""
 WORD_MASKS = np.array([2 ** (8 * count) - 1 for count in range(WORD_BYTES + 1)], dtype=np.uint64)
 """Bit masks that keep the first 0 to 8 bytes of a little-endian integer, by number of bytes."""
 ASCII_TABLE = bytes(

@@ -1,4 +1,4 @@
-"""Allowlists and denylists of hosts and URLs, whose pages are never or always excluded.
+"""Lists of hosts and URLs whose pages to exclude (denylists), and of exceptions (allowlists).
 
 Input: text files with one entry per line. Output: whether a URL matches an entry. `example.fr`
 matches the host and its subdomains, `example.fr/forum/` matches all URLs of the host with this
@@ -25,7 +25,7 @@ _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 PORT_SUFFIX = re.compile(r":\d+$", re.ASCII)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_NAMES = 10
-"""Maximum number of entries in a note."""
+"""Maximum number of entries that a note lists."""
 
 _EntryKey = tuple[str | int | None, ...]
 """Key of an entry: (host, port), (host, port, path prefix) or (URL,)."""
@@ -94,7 +94,7 @@ class UrlList:
     def matches(self, canonical_url: str) -> bool:
         """Return whether a canonical URL matches an entry of the list.
 
-        Matching entries are no longer listed by `note_unmatched_entries`.
+        `note_unmatched_entries` does not list the entries that match.
         """
         keys = list(self._find_entries(canonical_url))
         for key in keys:

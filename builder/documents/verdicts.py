@@ -1,4 +1,4 @@
-"""Pipeline stage `page_verdicts`: collects labels for crawled pages, such as spam.
+"""Pipeline stage `page_verdicts`: collects labels, such as spam, for crawled pages.
 
 Input: the crawled pages of a snapshot, and the verdict lists and plug-ins in the definition.
 Output: `page_verdicts` (see `schemas.Verdicts`). The stage `verdicts` does the same for documents
@@ -48,18 +48,19 @@ def collect_page_verdicts(
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.verdicts.files)] = (),
 ) -> RowLedger:
-    """Stage: collect verdicts on crawled pages from lists and plug-ins.
+    """Stage: collect verdicts (labels such as spam) on crawled pages from lists and plug-ins.
 
     Args:
         out: Output folder for `page_verdicts.parquet` and `rejects.parquet`.
         pages: See `schemas.Pages`.
         params: Section `[verdicts]` of the definition.
         limits: Memory limit and number of threads.
-        progress: Advances by the number of verdicts on documents in the lists.
+        progress: Advances by the number of verdicts on documents that the lists contain.
         files: Verdict lists, as TSV files.
 
     Returns:
-        Ledger that counts verdicts on documents; verdicts on pages outside the crawl are rejected.
+        Ledger: numbers of verdicts on documents that were read, kept and rejected; verdicts on
+        pages outside the crawl are rejected.
 
     Raises:
         FormatError: a file is not a list of verdicts.

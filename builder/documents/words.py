@@ -12,4 +12,4 @@ JOINERS = (
     r"[\x{ad}\x{200c}\x{200d}\x{2060}\x{180b}-\x{180d}\x{180f}\x{fe00}-\x{fe0f}"
     r"\x{e0100}-\x{e01ef}]"
 )
-"""Matches soft hyphens, (non-)joiners and variation selectors, which affect only the rendering."""
+"""Pattern of soft hyphens, (non-)joiners and variation selectors, which only affect rendering."""

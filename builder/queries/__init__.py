@@ -1,7 +1,7 @@
 """Query selection: turns the queries of a log into the queries and splits of a collection.
 
-Selects k-anonymous queries that match a topic, merges variants, and splits queries into training
-and held-out sets.
+Selects k-anonymous queries that match a topic, merges variants of the same query, and splits
+queries into training and held-out sets.
 """
 
 from builder.queries.aliases import query_aliases

@@ -1,7 +1,7 @@
 """Reads the k-anonymous queries of a log in batches, and writes the selected candidates.
 
 This is the only module of the package that reads the query texts of a log, so that no other code
-sees a query asked by fewer than k users.
+sees a query issued by fewer than k users.
 """
 
 from collections.abc import Iterator
@@ -52,11 +52,11 @@ COUNTS_OF_RANGE = "SELECT * FROM counted WHERE query BETWEEN $first AND $last"
 
 @dataclass(frozen=True)
 class AnonymousQueries:
-    """The k-anonymous queries of a log, and the candidates selected from them.
+    """The k-anonymous queries of a log, and the candidate queries selected from them.
 
     Args:
         total: Number of distinct queries of the log.
-        eligible: Number of distinct queries, not counting those asked only by excluded users.
+        eligible: Number of distinct queries, except those issued only by excluded users.
         anonymous: Number of distinct queries that satisfy k-anonymity.
         connection: DuckDB connection with the tables of query counts and texts.
         params: Section `[select]` of the definition.
@@ -71,8 +71,8 @@ class AnonymousQueries:
     def iter_batches(self) -> Iterator[pl.DataFrame]:
         """Yield all k-anonymous queries in batches, in ascending order of `query`.
 
-        The columns are those that `forms.choose_published_texts` returns, and `impressions`,
-        `clicks` and `top_clicks`.
+        The columns are `impressions`, `clicks`, `top_clicks`, and those that
+        `forms.choose_published_texts` returns.
         """
         parts = _count_rows(self.connection, "texts") // FORMS_PER_RANGE + 1
         for first, stop in pairwise(part * 2**64 // parts for part in range(parts + 1)):
@@ -90,7 +90,7 @@ class AnonymousQueries:
         self.connection.unregister("selected")
 
     def write_candidates(self, path: Path) -> int:
-        """Count the users of each candidate, write the candidates, and return their number.
+        """Count the users of each candidate, write all candidates, and return how many there are.
 
         Args:
             path: Parquet file to write (schema `Candidates`).
@@ -140,7 +140,7 @@ def open_k_anonymous_queries(
 def create_log_view(
     connection: duckdb.DuckDBPyConnection, impressions: Table, excluded_users: pl.Series | None
 ) -> None:
-    """Create the view `impressions`, and the view `log` without those of excluded users."""
+    """Create the views `impressions` (of all users) and `log` (without excluded users)."""
     impressions.create_view(connection, "impressions")
     if excluded_users is None or excluded_users.is_empty():
         connection.execute(ALL_IMPRESSIONS)

@@ -1,6 +1,6 @@
 """Counts impressions, clicks and users per query without reading the query texts.
 
-Creates two temporary tables in a DuckDB connection: `counted`, the queries asked by at least k
+Creates two temporary tables in a DuckDB connection: `counted`, the queries issued by at least k
 distinct users (k-anonymity; Sweeney 2002), and `forms`, their texts as typed, with a flag for texts
 typed by at least k users. Impressions without a user are not attributed to any user.
 

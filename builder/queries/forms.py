@@ -1,8 +1,9 @@
 """Chooses the text to publish for every k-anonymous query, and flags personal data.
 
 A (surface) form of a query is a text as typed. The published text is the most frequent printable
-form typed by at least k users or, if there is none, the folded text, which all forms share. A query
-is flagged if any form contains personal data, since folding would only disguise it.
+form typed by at least k users or, if there is none, the folded text (lowercased, without accents
+and punctuation), which all forms share. A query is flagged if any form contains personal data,
+since folding would only disguise it.
 """
 
 import polars as pl

@@ -1,11 +1,13 @@
 """Merges the qrels of query variants, so that each variant set becomes one query.
 
-Used with `variants.merge = "labels"`, where every variant is graded separately. If several members
+A variant set is a group of spellings, inflections and word orders of the same query. Its qrels are
+merged if `variants.merge` is `labels`; every variant is then graded separately. If several members
 of a set have a grade for a document, the rules of the LongEval organizers apply: equal grades are
-kept; {1, 2} -> 1; {0, >0} -> the pair is dropped. The default, merging clicks before grading, needs
-no such rules and loses no evidence.
+kept, 1 and 2 become 1, and the document is dropped for this query if it has both 0 and a positive
+grade (a conflict). The default, merging clicks before grading, needs no such rules and loses no
+evidence.
 
-A conflict only removes pairs of its own variant set, so a conflict among held-out queries never
+A conflict only removes qrels of its own variant set, so a conflict among held-out queries never
 affects training queries, as it did in an earlier published collection.
 """
 
@@ -63,7 +65,8 @@ def merge_labels(
         progress: Advances by the number of qrels.
 
     Returns:
-        The ledger, which counts qrels. Reject reasons: `label_merged`, `labels_conflict`.
+        The ledger: numbers of qrels read, kept and rejected. Reject reasons: `label_merged`,
+        `labels_conflict`.
     """
     del limits
     qrels = graded_pairs.scan().collect()
@@ -98,7 +101,8 @@ def choose_representatives(
     """Map each query to its `representative`, one query of its variant set.
 
     The query that occurred in the earliest snapshot represents the set, so that the set keeps its
-    id in later snapshots. Of several such queries, it is the most frequent one in that snapshot.
+    id in later snapshots. If several queries occurred in that snapshot, the most frequent of them
+    represents the set.
 
     Args:
         queries: Table with the schema `JudgedQueries`.
@@ -129,7 +133,7 @@ def merge_qrels(qrels: pl.DataFrame, representatives: pl.DataFrame) -> pl.DataFr
 
     Returns:
         One row per representative and document: the columns of `Qrels`, `members` (number of
-        merged qrels) and `conflict` (whether to drop the pair). Counts are summed; estimates are
+        merged qrels) and `conflict` (whether to drop the row). Counts are summed; estimates are
         null if several qrels were merged.
     """
     single = pl.len() == 1

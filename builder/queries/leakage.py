@@ -1,8 +1,9 @@
 """Detects leakage of held-out and test queries into training, and overlapping snapshots.
 
-A leak is a held-out or test query that shares its folded text, id or variant set with a training
-query; it is an error, as are overlapping snapshot intervals. A near-leak is a held-out or
-test query that is another spelling of a training query; near-leaks are listed for manual review.
+A leak is a held-out or test query that shares its id, its variant set, or its folded text
+(lowercased, without accents and punctuation) with a training query. Leaks and overlapping snapshot
+intervals are errors. A near-leak is a held-out or test query that is another spelling of a training
+query; near-leaks are listed for manual review.
 """
 
 from collections.abc import Sequence
@@ -135,7 +136,7 @@ def find_leaks(
         has_french: Whether queries may be French.
 
     Returns:
-        The ledger, which counts queries; no query is dropped.
+        The ledger: numbers of queries read, kept and rejected; no query is rejected.
 
     Raises:
         DataError: a held-out or test query leaks into training.

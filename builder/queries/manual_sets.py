@@ -1,8 +1,9 @@
 """Reads files of manually defined variant sets, which group queries with the same meaning.
 
 Input: UTF-8 tab-separated lines `set<TAB>query` without a header; blank lines and lines starting
-with # are skipped. Output: the set of each folded query. The name of a set determines its id and
-hence its split: queries may be added to a set at any time, but a set must not be renamed.
+with # are skipped. Output: the set of each folded query (lowercased, without accents and
+punctuation). The name of a set determines its id and hence its split: queries may be added to a set
+at any time, but a set must not be renamed.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Finds the topics that occur in queries, by one of three matching policies (Aho-Corasick).
+"""Finds the topics that occur in queries, by one of three matching policies.
+
+Texts are folded: lowercased, without accents and punctuation. All topics are searched for at once
+(Aho-Corasick algorithm). The policies are:
 
 - `substring`: the folded topic occurs anywhere in the folded query, as in LongEval (Galuscakova et
   al. 2023); `eau` matches `bordeaux`.
@@ -58,7 +61,8 @@ def match_topics(folded: pl.Series, topics: pl.DataFrame, matching: Matching) ->
         matching: Matching policy.
 
     Returns:
-        Series `topics` with one sorted list of topic ids per query; empty if no topic matches.
+        Series `topics` with one sorted list of topic ids per query; the list is empty if no topic
+        matches.
     """
     patterns = topic_patterns(topics, matching)
     needles = patterns["pattern"].unique(maintain_order=True).to_list()

@@ -67,7 +67,7 @@ def read_monthly_counts(path: Path) -> pl.DataFrame:
 
 
 def _check_totals(counts: pl.DataFrame, path: Path) -> None:
-    """Raise a FormatError if a total is 0, or if a month has two totals."""
+    """Raise a FormatError if a total is 0, or if a month has two different totals."""
     first = pl.col("total").first().over("month")
     wrong = counts.with_columns(first=first).filter((pl.col("total") != first) | (first == 0))
     if wrong.height:

@@ -48,8 +48,8 @@ _NIR = re.compile(r"[1-478]\d{2}(?:0[1-9]|1[0-2]|[2-9]\d)(?:\d{2}|2[AB])\d{6}\d{
 _IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 _IPV6 = re.compile(r"[0-9A-Fa-f:.]+")
 _PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")
-"""Range from which public addresses are assigned (RFC 4291). Others are valid, but may be names of
-programs: `d::` in `std::vector`."""
+"""Range from which public IPv6 addresses are assigned (RFC 4291). Addresses outside this range are
+valid, but may be parts of program code: `d::` in `std::vector`."""
 _CARD = re.compile(
     r"4\d{15}(?:\d{3})?|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0|6|8)\d{12}"
     r"|(?:35|50|5[6-9]|6\d)\d{14}(?:\d{3})?"

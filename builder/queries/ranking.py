@@ -34,7 +34,7 @@ STABILITIES: tuple[Stability, ...] = ("cv", "evenness", "floor", "volatility", "
 FORMULA = "score = popularity x {stability}; popularity = ln(1 + mean) / ln(1 + largest mean)"
 MIN_MONTHS = 3
 MAX_MONTHS = 12
-"""Maximum number of months in a note."""
+"""Maximum number of months that a note lists."""
 
 
 def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFrame:
@@ -171,7 +171,7 @@ def _monthly_count_matrix(
 
 
 def _compute_measures(monthly_counts: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Compute the popularity and stability of all candidates: by name, float64[labels]."""
+    """Return the popularity and stability measures of all candidates, float64[labels] by name."""
     mean, median = monthly_counts.mean(axis=1), np.median(monthly_counts, axis=1)
     shares = monthly_counts / np.maximum(monthly_counts.sum(axis=1, keepdims=True), 1e-300)
     logs = np.log1p(monthly_counts)

@@ -91,21 +91,22 @@ def is_url_like_expr(query: pl.Expr) -> pl.Expr:
 
 
 def first_matching_rule_expr(rules: Sequence[QueryRule]) -> pl.Expr:
-    """Return an expression for the first rule that excludes a query; null if no rule does."""
+    """Return an expression for the name of the first rule that excludes a query, or null."""
     return pl.coalesce(pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules).alias(
         "reason"
     )
 
 
 def _exclusion_condition(option: str, condition: pl.Expr) -> pl.Expr:
-    """Return the condition if an option has the value `drop`, otherwise a literal false."""
+    """Return the condition if the option has the value `drop`, otherwise a literal false."""
     return condition if option == "drop" else pl.lit(False)
 
 
 def _in_stop_list_expr(stop_list: Sequence[str], params: SelectionParameters) -> pl.Expr:
     """Return an expression that is true for queries in the stop list.
 
-    If `params.stop_matching` is `word`, it is also true for queries that contain an entry.
+    If `params.stop_matching` is `word`, it is also true for queries that contain an entry as
+    whole words.
     """
     if not stop_list:
         return pl.lit(False)

@@ -59,11 +59,11 @@ def select_queries(
         limits: Memory and threads.
         progress: Advances by the number of k-anonymous queries.
         stop_lists: Text files with one query, word or phrase per line; see `stop_lists`.
-        verdicts: Table with the schema `Verdicts`.
+        verdicts: Labels that lists and plug-ins assign (schema `Verdicts`).
         filters: Conditions on verdicts that exclude queries, or users with all their impressions.
 
     Returns:
-        The ledger, which counts distinct folded queries.
+        The ledger: numbers of distinct folded queries read, kept and rejected.
 
     Raises:
         DataError: `select.anonymity` is `users`, but no impression has a user.

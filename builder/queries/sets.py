@@ -1,9 +1,10 @@
 """Builds variant sets: groups of spellings, inflections and reorderings of the same query.
 
-Every signature and every manual set has an id, whose keyed hash determines the split. Near-equal
+Queries with the same signature (the sorted stems of their content words) are in the same set. Every
+signature and every manual set has an id, whose keyed hash determines the split. Near-equal
 signatures are merged only if they have the same split. Hence a set may grow when queries are added
-later, but it is never divided between splits, and no query changes its split. Near-equal queries
-in different splits are listed by `leakage`.
+later, but it is never divided between splits, and no query changes its split. Near-equal queries in
+different splits are listed by `leakage`.
 
 Merging is greedy by frequency and not transitive: the most frequent signature leads a set and
 absorbs all near-equal signatures without a set. A chain of small differences therefore never
@@ -125,6 +126,7 @@ def _link_groups_within_splits(
 ) -> pl.DataFrame:
     """Return pairs of groups in the same split with near-equal signatures, in both directions.
 
+    A group contains the queries that are in the same set before near-equal signatures are merged.
     Columns: `group`, `other`, `similarity`.
     """
     nodes = groups.select("signature", "group").unique().sort("signature", "group")

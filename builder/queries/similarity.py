@@ -1,4 +1,6 @@
-"""Finds near-equal signatures, which differ only in the spelling of one word.
+"""Finds near-equal query signatures, which differ only in the spelling of one word.
+
+A signature consists of the sorted stems of the content words of a query.
 
 The edit similarity of two words is 1 - d / (length of the longer word), where d is the
 Damerau-Levenshtein distance (insertion, deletion, substitution, transposition). Two words are

@@ -55,7 +55,7 @@ def split_judged_queries(
         has_french: Whether queries may be French; see `signatures.signature_expr`.
 
     Returns:
-        The ledger, which counts queries; no query is dropped.
+        The ledger: numbers of queries read, kept and rejected; no query is rejected.
 
     Raises:
         DataError: a held-out or test query leaks into training.
@@ -115,7 +115,10 @@ def _split_later_snapshot(
 
 
 def split_key_expr() -> pl.Expr:
-    """Return an expression for the id that is hashed: variant set id or, if null, query id."""
+    """Return an expression for the id whose hash decides the split.
+
+    The id is the variant set id or, if it is null, the query id.
+    """
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 

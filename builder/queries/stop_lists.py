@@ -1,6 +1,7 @@
 """Reads stop lists: queries, words and phrases to exclude from selection (`select.stop_lists`).
 
-Input: text files with one entry per line; `#` starts a comment. Output: the folded entries.
+Input: text files with one entry per line; `#` starts a comment. Output: the folded entries
+(lowercased, without accents and punctuation).
 """
 
 from collections.abc import Sequence

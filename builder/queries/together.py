@@ -1,4 +1,4 @@
-"""Assigns similar queries to the same split, as configured by `split.near = "together"`.
+"""Assigns similar queries to the same split, if `split.near` is `together`.
 
 Two queries are connected if they share a folded text or a variant set, or have equal or near-equal
 signatures (see `similarity`); a group is a connected component. A group keeps the split of its

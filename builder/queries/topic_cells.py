@@ -7,7 +7,7 @@ from builder.io.sources import Source
 
 QUOTED_CELL = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 MISSING = frozenset({"NULL", "null", "\\N", "None", "NaN", "nan", "NA", "<NA>", "#N/A"})
-"""Texts of missing values in files of other programs; as labels, they would match queries."""
+"""Texts that other programs write for missing values; as topic labels, they would match queries."""
 
 
 def split_cells(line: str, source: Source, line_number: int) -> list[str]:

@@ -33,7 +33,7 @@ from schemas import Topics
 LABEL = "label"
 HEADER = ("topic_id", LABEL, "aliases", "language", "source")
 DEFAULTS = {"aliases": "", "language": FRENCH, "source": ""}
-"""Default values of missing columns; a missing `topic_id` is derived from the label."""
+"""Default values of columns not in the file; a missing `topic_id` is derived from the label."""
 TOPIC_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
 LANGUAGE = re.compile(r"[a-z]{2}")
 SPECIAL_CHARACTERS = r"[+#*^$\[\]\\]|\w\?|^\."
@@ -57,7 +57,7 @@ def read_topics(
         progress: Advances by the number of lines.
 
     Returns:
-        The ledger, which counts lines; blank lines and comments are dropped.
+        The ledger: numbers of lines read, kept and rejected; blank lines and comments are rejected.
 
     Raises:
         FormatError: the file is not UTF-8, its header or a line is malformed, or an id occurs

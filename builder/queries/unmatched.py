@@ -29,11 +29,12 @@ class UnmatchedEntries:
     """Entries of a list, such as a stop list, that have matched no query yet.
 
     Args:
-        entries: Columns `folded` (text) and `name` (in the note). Rows with the same name form one
-            entry; a query matches the entry if it matches any of these texts.
+        entries: Columns `folded` (text) and `name` (shown in the note). Rows with the same name
+            form one entry; a query matches an entry if it matches any text of the entry.
         matching: How an entry matches queries: by a matching policy, or as a whole `query`.
-        subject: Beginning of the note, such as "entries of select.stop_lists that match no query".
-        advice: What to do if an entry should match queries.
+        subject: Beginning of the note on unmatched entries, such as "entries of select.stop_lists
+            that match no query".
+        advice: End of the note: what to do if an entry should match queries.
     """
 
     def __init__(

@@ -1,6 +1,7 @@
 """Finds the variant sets of a snapshot, and merges the counts of their members.
 
-Output: `variants`, which maps every candidate to its representative, and `kept_candidates`, the
+A variant set is a group of spellings, inflections and word orders of the same query. Output:
+`variants`, which maps every candidate to its representative, and `kept_candidates`, the
 representatives. With `variants.merge = "clicks"`, a representative has the impressions, clicks,
 distinct users and topics of all members of its set; otherwise every candidate represents itself.
 """
@@ -77,20 +78,22 @@ def find_variants(
         candidates: Table with the schema `Candidates`.
         impressions: Table with the schema `Impressions`; used to count the distinct users of merged
             sets.
-        earlier: Tables `variants` of earlier snapshots, in chronological order, whose sets are
-            kept.
+        earlier: Tables `variants` of earlier snapshots, in chronological order, whose variant sets
+            are kept.
         params: Section `[variants]` of the definition.
         split: Section `[split]`; no variant set is divided between splits.
         limits: Memory and threads.
         progress: Advances by the number of candidates.
-        files: Files with manually defined sets.
-        has_french: Whether queries may be French; otherwise no words are ignored.
-        select: Section `[select]`; `anonymity` is the unit of the column `users`.
-        verdicts: Table with the schema `Verdicts`.
+        files: Files with manually defined variant sets.
+        has_french: Whether queries may be French; if so, French function words are ignored.
+        select: Section `[select]`; `anonymity` decides whether the column `users` counts users or
+            impressions.
+        verdicts: Labels that lists and plug-ins assign (schema `Verdicts`).
         filters: Conditions on verdicts that exclude users, such as bots.
 
     Returns:
-        The ledger, which counts queries; variants that another query represents are dropped.
+        The ledger: numbers of queries read, kept and rejected; a variant that another query
+        represents is rejected.
 
     Raises:
         FormatError: a file of manually defined sets is malformed.
@@ -144,8 +147,8 @@ def merge_variant_counts(
         candidates: Table with the schema `Candidates`.
         variant_sets: Table with the schema `Variants`.
         set_users: Number of distinct users of each set with several members, with the columns
-            `query` and `set_users`. The users of the members are summed for sets that are missing,
-            because impressions are counted as users.
+            `query` (the representative) and `set_users`. For a set that is not in this table, the
+            `users` of its members are summed.
     """
     members = candidates.drop("variant_set").join(
         variant_sets.select("query", "representative", "variant_set"), on="query"
@@ -168,9 +171,10 @@ def merge_variant_counts(
 def _count_set_users(
     connection: duckdb.DuckDBPyConnection, sets: pl.DataFrame, select: SelectionParameters
 ) -> pl.DataFrame:
-    """Count the distinct users of every set with several members: `query`, `set_users`.
+    """Return the number of distinct users of every variant set with several members.
 
-    No set is counted if impressions are counted instead of users.
+    The columns are `query` (the representative) and `set_users`. The table is empty if
+    `select.anonymity` is not `users`, because impressions are then counted instead of users.
     """
     if select.anonymity != "users" or (sets["query"] == sets["representative"]).all():
         return pl.DataFrame(schema={"query": pl.UInt64, "set_users": pl.UInt32})

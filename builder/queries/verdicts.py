@@ -77,8 +77,8 @@ def collect_verdicts(
         files: TSV files with verdicts.
 
     Returns:
-        The ledger, which counts verdicts; verdicts on keys that are not in the log are
-        dropped.
+        The ledger: numbers of verdicts read, kept and rejected; verdicts on keys that are not in
+        the log are rejected.
 
     Raises:
         FormatError: a file is malformed.

@@ -1,4 +1,4 @@
-"""Identifiers of queries and documents: folded text, canonical URLs, 64-bit keys, printable ids.
+"""Derives identifiers of queries and documents: folded text, canonical URLs, keys, printable ids.
 
 A key consists of the first 8 bytes of the MD5 hash of a text, as a big-endian integer, so that keys
 sort in the same order as their hexadecimal ids. A key depends only on the bytes of the text.
@@ -43,8 +43,8 @@ _NO_ACCENTS = {code: None for first, last in ACCENTS for code in range(first, la
 _HYPHENATION = r"[\x{ad}\x{2060}]"
 """Pattern of soft hyphens and word joiners, which mark where a line may or may not break."""
 _LETTER_APOSTROPHES = "\u02b9\u02bb\u02bc\u02bd\u02c8\ua78c"
-"""Apostrophes and primes that Unicode classifies as letters; keyboards and word processors insert
-them where others insert `'`."""
+"""Apostrophes and primes that Unicode classifies as letters. Some keyboards and word processors
+insert these characters, and others insert `'`."""
 LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"}
 
 
@@ -53,7 +53,7 @@ def fold(text: pl.Expr) -> pl.Expr:
 
     The steps are: remove soft hyphens, apply NFKD, lowercase, remove `ACCENTS`, expand ligatures,
     and replace every run of characters other than letters, numbers and their marks with one space.
-    Apostrophes are no letters (see `_LETTER_APOSTROPHES`). Folding is idempotent.
+    Apostrophes are not treated as letters (see `_LETTER_APOSTROPHES`). Folding is idempotent.
     """
     folded = text.str.replace_all(_HYPHENATION, "")
     folded = folded.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 MAX_NAMES = 10
-"""Maximum number of names in a note."""
+"""Maximum number of names that a note lists."""
 
 
 def join_names(names: Sequence[str], limit: int = MAX_NAMES, separator: str = "; ") -> str:

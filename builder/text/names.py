@@ -1,4 +1,4 @@
-"""Patterns of valid names, versions and language codes, and descriptions of these for messages.
+"""Patterns of valid names, versions and language codes, and their descriptions in messages.
 
 Since names are used as folder names, no pattern permits a path separator or a leading dot.
 """
@@ -14,7 +14,7 @@ LABEL_PATTERN = r"^[a-z0-9_]+$"
 VERSION_PATTERN = r"^\d+\.\d+\.\d+([a-z0-9.+-]*)$"
 LANGUAGE_PATTERN = r"^[a-z]{2,3}$"
 NUMBERED_SNAPSHOT = r"(?i)(?<![a-z\d])snapshot[-_]?(\d{1,3})(?!\d)"
-"""Number of a snapshot in a file or folder name, such as `snapshot-2`."""
+"""Pattern of the snapshot number in a file or folder name, such as `snapshot-2`."""
 
 PATTERN_DESCRIPTIONS = {
     NAME_PATTERN: "a name of at most 64 lowercase letters, digits, '.', '_' and '-'",

@@ -64,7 +64,10 @@ def is_below_last_click(pages: ResultPages) -> Flags:
 def probability_of_click_at_or_below(
     pages: ResultPages, attractiveness: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
-    """Return P(click at or below | examined) of each result and of the next, float64[m] each."""
+    """Return P(click at or below | examined) of each result and of the result below it.
+
+    Both arrays are float64[m].
+    """
     here, below = np.zeros(len(attractiveness)), np.zeros(len(attractiveness))
     after = np.zeros(len(pages))
     for page, shown in reversed(pages.indices_by_rank()):

@@ -4,8 +4,8 @@ Let a be the attractiveness, and c and k the continuation probabilities after a 
 skip. All ranks down to the last click are examined; below it, the chain has no clicks. With
 b_r = P(no click from rank r on | r examined) = (1 - a_r)(1 - k + k b_{r+1}), the posterior of the
 chain is its forward weight times b_r, divided by the evidence Z, the probability of no click below
-the last one. This is the forward-backward recursion of Chapelle & Zhang (2009, appendix), in closed
-form because there is no click below the last one.
+the last click. This is the forward-backward recursion of Chapelle & Zhang (2009, appendix), in
+closed form because there is no click below the last click.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class ExaminationPosterior:
 
 
 def infer_examination(pages: ResultPages, chain: ExaminationChain) -> ExaminationPosterior:
-    """Compute the posterior probabilities of examination, given the clicks.
+    """Compute the posterior probabilities that results are examined, given the clicks.
 
     Args:
         pages: n pages with m results.
@@ -61,8 +61,8 @@ def _backward_pass(pages: ResultPages, chain: ExaminationChain) -> tuple[Floats,
     """Compute the probabilities of no further click, from the last rank to the first.
 
     Returns:
-        P(no click at or below | examined) of each result and of the next one, float64[m] each;
-        P(no click below the last click) of each page, float64[n].
+        P(no click at or below | examined) of each result and of the result below it, float64[m]
+        each; P(no click below the last click) of each page, float64[n].
     """
     silence, below = np.ones(len(pages.pair)), np.ones(len(pages.pair))
     after, evidence = np.ones(len(pages)), np.ones(len(pages))

@@ -15,10 +15,11 @@ class ClickCounts:
     """Integer counts per group of shown results, int64[groups] each.
 
     Args:
-        impressions: Number of times shown.
-        examinations: Number of times shown at or above the last click, or on a page without clicks.
-        clicks: Number of times clicked, at most once per page and rank.
-        last_clicks: Number of times clicked last.
+        impressions: Number of times a result was shown.
+        examinations: Number of times a result was shown at or above the last click, or on a page
+            without clicks.
+        clicks: Number of times a result was clicked, at most once per page and rank.
+        last_clicks: Number of times a result had the last click of its page.
     """
 
     impressions: Integers
@@ -149,7 +150,8 @@ class ResultPages:
     def indices_by_rank(self) -> list[tuple[Integers, Integers]]:
         """Return two index arrays for each rank, from the first rank to the last.
 
-        One selects the pages that have a result at this rank, the other selects these results.
+        The first array selects the pages that have a result at this rank; the second selects the
+        results at this rank.
         """
         lengths = self.lengths
         found = []

@@ -65,7 +65,8 @@ class ExaminationChain:
     Args:
         attractiveness: a, float64[m]; attractiveness of each shown result.
         after_click: c, float64[m]; probability of examining the next result after a click.
-        after_skip: k; probability of examining the next result after a skip, the same everywhere.
+        after_skip: k; probability of examining the next result after a skip, the same for all
+            results.
     """
 
     attractiveness: Floats
@@ -88,7 +89,10 @@ class ExaminationChain:
         return self.forward_pass(pages)[0]
 
     def forward_pass(self, pages: ResultPages) -> tuple[Floats, Floats]:
-        """Return P(observed outcome) and P(examined) given the clicks above, float64[m] each."""
+        """Return P(observed click or skip) and P(examined) of each result, given the clicks above.
+
+        Both arrays are float64[m].
+        """
         result, examinations = np.empty(len(pages.pair)), np.empty(len(pages.pair))
         examined = np.ones(len(pages))
         for page, shown in pages.indices_by_rank():
