@@ -15,12 +15,12 @@ from builder.clicks.log import STANDALONE, add_rejects_to_summary, open_log
 from builder.clicks.log_summary import LogSummary
 from builder.clicks.models import TrainingOptions, get_fit_function
 from builder.clicks.scores import ClickModelScore, evaluate_predictions
-from builder.clicks.standalone import check_model_name, limits_or_default
+from builder.clicks.standalone import check_model_name
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import DataError, UsageError
 from builder.io.engine import set_sql_variables
 from builder.parameters import ClickParameters, LogParameters
-from builder.runtime.limits import ResourceLimits
+from builder.runtime.limits import ResourceLimits, limits_or_default
 from builder.runtime.progress import NoProgress, Progress
 
 BASELINE = "rank-ctr"

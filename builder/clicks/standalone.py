@@ -5,10 +5,8 @@ Parquet or TSV. DuckDB computes sDBN within a small memory limit; other models k
 pages in arrays.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +26,7 @@ from builder.errors import UsageError
 from builder.io.disk import check_output_is_not_input
 from builder.io.tables import ROWS_PER_GROUP, TableWriter
 from builder.parameters import ClickParameters, LogParameters, validate_votes_and_pages
-from builder.runtime.limits import ResourceLimits
+from builder.runtime.limits import ResourceLimits, limits_or_default
 from builder.runtime.progress import NoProgress, Progress
 from schemas import PairStatistics
 
@@ -129,16 +127,6 @@ def _note_missing_users(
             'votes = "user" and pages = "joined" have no effect, because no impression has a '
             "user id; set log.fields.user to the field with the user id"
         )
-
-
-@contextmanager
-def limits_or_default(limits: ResourceLimits | None) -> Iterator[ResourceLimits]:
-    """Yield the given limits or, if None, default limits with a temporary scratch folder."""
-    if limits is not None:
-        yield limits
-        return
-    with tempfile.TemporaryDirectory(prefix="longeval-clicks-") as scratch:
-        yield ResourceLimits(Path(scratch))
 
 
 def _replace_model(params: ClickParameters, model: str) -> ClickParameters:

@@ -5,6 +5,9 @@ Stages receive these limits and never query the machine themselves.
 
 import os
 import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -120,3 +123,13 @@ class ResourceLimits:
         size = max(int(self.memory * memory_share), min(self.memory, MIN_ENGINE_MEMORY))
         settings = {"threads": str(self.threads), "memory_limit": f"{size // 2**20}MiB"}
         return pooled_duckdb_connection(settings, self.scratch / "duckdb")
+
+
+@contextmanager
+def limits_or_default(limits: ResourceLimits | None) -> Iterator[ResourceLimits]:
+    """Yield the given limits or, if None, default limits with a temporary scratch folder."""
+    if limits is not None:
+        yield limits
+        return
+    with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
+        yield ResourceLimits(Path(scratch))

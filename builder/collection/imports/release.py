@@ -1,6 +1,5 @@
 """Imports a published release: reads and compares all snapshots, and publishes a version."""
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from builder.errors import DataError
 from builder.io.disk import reraise_as_user_errors
 from builder.reporting.numbers import pluralize
 from builder.runtime.ledger import RowLedger
-from builder.runtime.limits import ResourceLimits
+from builder.runtime.limits import ResourceLimits, limits_or_default
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import (
     PARTIAL,
@@ -84,19 +83,6 @@ def import_release(
         DataError: Another process is writing to the collection, a snapshot has no queries, or its
             files have no valid row.
     """
-    if limits is None:
-        with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
-            return import_release(
-                release,
-                layout,
-                out,
-                name=name,
-                version=version,
-                qrels_variant=qrels_variant,
-                allow_empty=allow_empty,
-                limits=ResourceLimits(Path(scratch)),
-                progress=progress,
-            )
     plan = plan_import(release, layout, Path(out) / version, qrels_variant)
     root, final, snapshots = plan.root, plan.version, plan.snapshots
     release_info = Release(root, layout, detect_source_language(snapshots))
@@ -105,12 +91,13 @@ def import_release(
     rows: dict[str, dict[str, int]] = {}
     try:
         with (
-            reraise_as_user_errors("the import", final.parent, limits.scratch),
+            limits_or_default(limits) as allowed,
+            reraise_as_user_errors("the import", final.parent, allowed.scratch),
             lock_collection(final.parent),
         ):
             check_version_is_new(final)
             with temporary_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
-                _write_snapshots(release_info, snapshots, partial, limits, meter, ledgers, rows)
+                _write_snapshots(release_info, snapshots, partial, allowed, meter, ledgers, rows)
                 if not allow_empty:
                     _check_tables_not_empty(release_info, snapshots, rows, ledgers)
                 description = (name or layout, version, layout)
@@ -120,7 +107,7 @@ def import_release(
                     snapshots,
                     root,
                     release_info.source_language,
-                    limits,
+                    allowed,
                     meter,
                 )
                 publish_folder(partial, final)

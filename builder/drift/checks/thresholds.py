@@ -22,9 +22,13 @@ compared: it changes with the traffic, but does not follow a Poisson distributio
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from builder.drift.checks.outcome import Check, Outcome, undecided_outcome
@@ -49,6 +53,8 @@ DETECTABLE_FACTOR = 4
 
 MAX_CANDIDATES = 30
 """Maximum number of candidate minimums when searching for the smallest detectable increase."""
+
+MINIMUM = attrgetter("minimum")
 
 ValueCounts = Sequence[tuple[int, int, int]]
 """Tuples of a value, the number of rows with this value, and the number of these rows that are
@@ -112,8 +118,7 @@ class PoissonCountModel:
 
     def expected_rows_below(self, raised_minimum: int) -> float:
         """Return how many rows are expected to be below a raised minimum in the other snapshot."""
-        values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
-        means = values * (self.growth[1] / self.growth[0])
+        _, rows, missing, means = self._predict()
         cdf = scipy.stats.poisson.cdf
         inside = cdf(raised_minimum - 1, means) - cdf(self.minimum - 1, means)
         comparable = means >= 2 * raised_minimum
@@ -137,11 +142,15 @@ class PoissonCountModel:
 
         True if the raised minimum is expected to drop less than one row.
         """
-        values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
+        values, rows, missing, means = self._predict()
         below = values < raised_minimum
-        means = values[below] * (self.growth[1] / self.growth[0])
-        dropped = (rows[below] * scipy.stats.poisson.cdf(raised_minimum - 1, means)).sum()
+        dropped = (rows * scipy.stats.poisson.cdf(raised_minimum - 1, means))[below].sum()
         return bool(dropped < 1 or missing[below].sum() >= MIN_MISSING_RATIO * dropped)
+
+    def _predict(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return the columns of `counts`, and for each value the mean in the other snapshot."""
+        values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
+        return values, rows, missing, values * (self.growth[1] / self.growth[0])
 
     def _ratio_to_next_range(self, raised_minimum: int) -> float:
         """Return the ratio of rows below a raised minimum to rows in the next range, at most 1.
@@ -185,23 +194,22 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         for label, (forward, backward) in models.items()
     }
     rare_rows_rose = not all(
-        min(pair, key=_minimum).are_rows_dropped(max(map(_minimum, pair)))
-        for pair in models.values()
+        min(pair, key=MINIMUM).are_rows_dropped(max(map(MINIMUM, pair))) for pair in models.values()
     )
+    needed = partial(_describe_needed_impressions, connection)
     moved, blind, sees = [], [], []
     for label, (forward, backward) in models.items():
         least = (forward.minimum, backward.minimum)
-        missing = min(forward, backward, key=_minimum).expected_missing_rows(max(least))
+        missing = min(forward, backward, key=MINIMUM).expected_missing_rows(max(least))
         change = f"the change from {least[0]} to {least[1]}"
-        needed = _describe_needed_impressions(connection, forward)
         if missing >= MIN_DOUBTFUL_ROWS and rare_rows_rose:
             blind.append(f"{label} ({change} may be due to higher counts of rare queries)")
         elif missing >= MIN_EXPECTED_ROWS:
             moved.append(f"the minimum number of {label} changed from {least[0]} to {least[1]}")
         elif missing >= MIN_DOUBTFUL_ROWS:
-            blind.append(f"{label} ({change} may be due to chance; {needed})")
+            blind.append(f"{label} ({change} may be due to chance; {needed(forward)})")
         elif (raised := forward.find_smallest_detectable_minimum()) is None:
-            blind.append(f"{label} ({needed})")
+            blind.append(f"{label} ({needed(forward)})")
         else:
             sees.append(f"a minimum of {raised} {label} instead of {least[0]}")
     if moved:
@@ -210,10 +218,6 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return Outcome(None, "too few rows are close to a threshold", numbers, "; ".join(blind))
     says = "no minimum count changed by more than chance allows"
     return Outcome(False, says, numbers, "; ".join(sees))
-
-
-def _minimum(model: PoissonCountModel) -> int:
-    return model.minimum
 
 
 def _fit_count_models(
