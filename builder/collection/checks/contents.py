@@ -9,15 +9,15 @@ from builder.collection.checks.finding import Check, Defect
 from builder.collection.files import REBUILD
 
 BOILERPLATE_SHARE = 0.01
-"""A text that occurs in more than this fraction of the documents is boilerplate."""
+"""A text that occurs in more than this fraction of a snapshot's documents is boilerplate."""
 COPIED_SHARE = 0.8
-"""Maximum fraction of queries whose English text may equal the source text, as names do."""
+"""Maximum fraction of queries whose English text equals the source text, as it does for names."""
 MIN_QUERIES = 10
-"""Minimum number of queries of a snapshot for which this fraction is checked."""
+"""Minimum number of queries of a snapshot for which `COPIED_SHARE` is checked."""
 MARKUP_SHARE = 0.05
-"""If a larger fraction of texts has HTML tags, the crawl was probably read as plain text."""
+"""Maximum fraction of the texts in a table that may have HTML tags or misread characters."""
 MIN_BOILERPLATE_DOCUMENTS = 50
-"""A text that occurs in at most this many documents is not boilerplate."""
+"""A text that occurs in at most this many documents is never reported as boilerplate."""
 
 
 def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
@@ -41,7 +41,7 @@ def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
 def _create_text_fault_finder(
     *faults: str, min_share: float = 0
 ) -> Callable[[ValidationContext], Iterable[Defect]]:
-    """Return a function that reports the given text faults, such as `untranslated`, by table.
+    """Return a function that reports the given text faults, such as `untranslated`.
 
     A fault is reported if it affects more than the fraction `min_share` of the texts in a table.
     """

@@ -37,12 +37,12 @@ class ValidationContext:
 
     @property
     def has_documents(self) -> bool:
-        """Whether the collection includes documents; an imported release may not."""
+        """Whether the collection includes documents, which an imported release may omit."""
         return bool(self.manifest["definition"].get("imported", {}).get("documents", True))
 
     @cached_property
     def intervals(self) -> dict[str, Interval | None]:
-        """Interval of each snapshot, by name; None if its start or end is not an ISO 8601 time."""
+        """Interval by snapshot name; None if its start or end is not an ISO 8601 time."""
         return {
             entry["name"]: _parse_interval(entry["start"], entry["end"])
             for entry in self.manifest["definition"]["snapshots"]
@@ -62,7 +62,7 @@ class ValidationContext:
         return "table_summaries" in vars(self)
 
     def list_tables(self) -> Iterator[tuple[str, Table]]:
-        """Yield the path of each expected table and the table, without reading it."""
+        """Yield (path, table) for each table expected in the collection, without reading rows."""
         expected = self.manifest["tables"] if self.is_imported else None
         schemas = {**SCHEMAS, **(RELEASED if self.is_imported else {})}
         collection = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
@@ -84,12 +84,12 @@ class ValidationContext:
                 yield where, table
 
     def open_table(self, table_path: str) -> Table:
-        """Return a table, which need not be readable; its path is relative to the version."""
+        """Return the table at this path in the version folder, even if it is not readable."""
         summary = self.table_summaries[table_path]
         return Table(summary.paths, summary.schema)
 
     def scan_table(self, table_path: str) -> pl.LazyFrame | None:
-        """Scan a table as a lazy frame; None if it cannot be read."""
+        """Return the table at this path as a lazy frame; None if it cannot be read."""
         summary = self.table_summaries.get(table_path)
         return summary.scan() if summary and summary.is_readable else None
 
@@ -97,7 +97,7 @@ class ValidationContext:
         """Yield (snapshot name, lazy frames of the given tables) for each snapshot.
 
         Snapshots in which one of the tables cannot be read are skipped. If only one table is given,
-        its frame is yielded instead of a tuple of frames.
+        the second value is a frame instead of a tuple of frames.
         """
         for name in self.collection.snapshots:
             frames = [self.scan_table(f"snapshots/{name}/{table}") for table in tables]
@@ -105,7 +105,10 @@ class ValidationContext:
                 yield name, frames[0] if len(frames) == 1 else tuple(frames)
 
     def replace_ids_with_keys(self, rows: pl.LazyFrame, snapshot: str, column: str) -> pl.LazyFrame:
-        """Replace the ids of an imported release with keys that are the same in all snapshots."""
+        """Replace the ids of an imported release with keys that are the same in all snapshots.
+
+        Ids of a built collection, which are already the same in all snapshots, are kept.
+        """
         ids = self.scan_table(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
         if ids is None:
             return rows

@@ -38,9 +38,10 @@ def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _read_construction_changes(version: Path) -> Iterator[tuple[tuple[str, str], str, str]]:
-    """Yield (snapshot names, evidence, name) of each drift check with verdict `construction`.
+    """Yield (snapshots, evidence, check name) of each drift check with verdict `construction`.
 
-    The verdict means that the two snapshots were built differently.
+    The verdict means that two snapshots were built differently. Only drift checks that compare
+    exactly two snapshots are read.
     """
     for check in (read_drift(version) or {"checks": ()})["checks"]:
         if check["verdict"] == "construction" and len(check["snapshots"]) == 2:
@@ -102,7 +103,8 @@ def _find_personal_data(context: ValidationContext) -> Iterator[Defect]:
 def _find_missing_english_texts(context: ValidationContext) -> Iterator[Defect]:
     """Report the queries and documents of a bilingual collection that have no English text.
 
-    An imported release may have translations of its queries only, or of only some queries.
+    An imported release is reported only if none of its queries has an English text, because it may
+    have translations of only some queries, and none of its documents.
     """
     if ENGLISH_SUFFIX not in context.collection.languages.values():
         return

@@ -14,7 +14,7 @@ _CHANGES = {
     "queries": (["query_id"], "impressions"),
     "qrels": (["query_id", "doc_id"], "grade"),
 }
-"""Id columns of each table for which there is a change table, and a column that it also has."""
+"""Id columns of each table that has a change table, and the value column that both contain."""
 
 
 def _find_rare_queries(context: ValidationContext) -> Iterator[Defect]:
@@ -37,9 +37,10 @@ def _find_rare_queries(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_incomplete_changes(context: ValidationContext) -> Iterator[Defect]:
-    """Report rows missing from a change table, and rows in it that occur in neither snapshot.
+    """Report rows missing from a change table, and its rows that occur in neither snapshot.
 
-    In built collections, the values of both snapshots are compared, too.
+    A change table lists the rows of two consecutive snapshots. In built collections, the values
+    that it lists for the two snapshots are compared, too.
     """
     for kind, (ids, value) in _CHANGES.items():
         changes = context.scan_table(f"changes/{kind}")
@@ -76,9 +77,10 @@ def _scan_ids(
     ids: list[str],
     values: dict[str, str],
 ) -> pl.LazyFrame:
-    """Select the id columns of a table, with ids that are the same in all snapshots, and a value.
+    """Select the id columns of a table and the given value columns, one row per id.
 
-    The ids of an imported release, which may differ between snapshots, are replaced by their keys.
+    The ids of an imported release, which may differ between snapshots, are replaced by keys that
+    are the same in all snapshots.
     """
     for column in ids:
         rows = context.replace_ids_with_keys(rows, snapshot, column)
@@ -116,9 +118,10 @@ def _find_unknown_topics(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_contradicting_evidence(context: ValidationContext) -> Iterator[Defect]:
-    """Report click-based judgements whose evidence differs from the click estimates.
+    """Report click-based judgements whose click evidence differs from the click estimates.
 
-    Merged grades of variants (`variants.merge = "labels"`) have no estimates of their own.
+    Collections in which query variants share merged grades (`variants.merge = "labels"`) are not
+    checked, because merged grades have no estimates of their own.
     """
     variants = context.manifest["definition"]["parameters"].get("variants", {})
     if context.is_imported or variants.get("merge") == "labels":

@@ -27,7 +27,7 @@ MAX_QUOTED = 60
 
 
 def _find_wrong_descriptions(context: ValidationContext) -> Iterator[Defect]:
-    """Report descriptions whose name, version, sizes or hashes differ from the manifest."""
+    """Report `README.md`, `croissant.json` or `drift.json` if it contradicts the manifest."""
     for name, find in (
         (CARD, _card_errors),
         (CROISSANT, _croissant_errors),
@@ -43,7 +43,7 @@ def _find_wrong_descriptions(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _sizes(context: ValidationContext) -> Iterator[tuple[str, list[int]]]:
-    """Yield the name of each snapshot, and its numbers of documents, queries and judgements."""
+    """Yield the name of each snapshot, and its counts of documents, queries and judgements."""
     tables = context.manifest["tables"]
     for name in context.collection.snapshots:
         entries = [tables.get(f"snapshots/{name}/{kind}", {"rows": 0}) for kind in MAIN]
@@ -51,7 +51,7 @@ def _sizes(context: ValidationContext) -> Iterator[tuple[str, list[int]]]:
 
 
 def _card_errors(context: ValidationContext) -> Iterator[str]:
-    """Yield what `README.md` states that differs from the manifest."""
+    """Yield a message for each statement in `README.md` that contradicts the manifest."""
     lines = (context.collection.path / CARD).read_text("utf-8").splitlines()
     title = f"# {context.collection.name} {context.collection.version}"
     if title not in lines:
@@ -67,14 +67,15 @@ def _card_errors(context: ValidationContext) -> Iterator[str]:
 
 
 def _has_same_code(context: ValidationContext) -> bool:
-    """Whether the installed version of this package wrote the descriptions."""
+    """Whether the installed version of this package built the collection."""
     return bool(context.manifest["tools"].get("longeval-builder") == __version__)
 
 
 def _card_line_errors(context: ValidationContext, lines: list[str]) -> Iterator[str]:
-    """Yield the lines of `README.md` that are not rendered from the manifest and the tables.
+    """Yield a message for each unexpected or missing line of `README.md`, in any order.
 
-    The order of lines is ignored. If the card cannot be rendered, another check says why.
+    The expected lines are rendered from the manifest and the tables. If they cannot be rendered,
+    nothing is yielded, because another check says why.
     """
     manifest = context.manifest
     arguments = manifest["definition"], manifest["tables"], manifest.get("selection", {})
@@ -91,7 +92,7 @@ def _card_line_errors(context: ValidationContext, lines: list[str]) -> Iterator[
 
 
 def _croissant_errors(context: ValidationContext) -> Iterator[str]:
-    """Yield what `croissant.json` states that differs from the manifest."""
+    """Yield a message for each statement in `croissant.json` that contradicts the manifest."""
     metadata = json.loads((context.collection.path / CROISSANT).read_text("utf-8"))
     for key in ("name", "version"):
         if metadata[key] != context.manifest[key]:
@@ -115,7 +116,7 @@ def _croissant_errors(context: ValidationContext) -> Iterator[str]:
 
 
 def _drift_errors(context: ValidationContext) -> Iterator[str]:
-    """Yield what `drift.json` states that differs from the manifest."""
+    """Yield a message for each statement in `drift.json` that contradicts the manifest."""
     drift = read_drift(context.collection.path) or {}
     names = [entry["snapshot"] for entry in drift["snapshots"]]
     if names != list(context.collection.snapshots):
@@ -153,7 +154,7 @@ def _find_outdated_reports(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_uncounted_rejects(context: ValidationContext) -> Iterator[Defect]:
-    """Report rejects that differ from the number of rows that each step rejected."""
+    """Report snapshots whose table `rejects` differs from the counts of rejects in the manifest."""
     for name, rejects in context.scan_snapshots("rejects"):
         counted = rejects.group_by("stage", "reason").agg(pl.col("rows").sum()).collect()
         found = {(stage, reason): rows for stage, reason, rows in counted.iter_rows()}
@@ -169,7 +170,7 @@ def _find_uncounted_rejects(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_lost_rows(context: ValidationContext) -> Iterator[Defect]:
-    """Report steps whose rows read are not the sum of rows kept and rejected."""
+    """Report build steps that read more or fewer rows than they kept and rejected together."""
     ledgers = {step: entry.get("ledger") for step, entry in context.manifest["units"].items()}
     wrong = [
         step
@@ -182,7 +183,10 @@ def _find_lost_rows(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_wrong_funnels(context: ValidationContext) -> Iterator[Defect]:
-    """Report snapshots whose selection funnel differs from the counts of the stage `select`."""
+    """Report snapshots whose selection funnel differs from the counts of the stage `select`.
+
+    The funnel in the manifest states how many queries each selection rule excluded.
+    """
     if context.is_imported or not _has_same_code(context):
         return
     for name in context.collection.snapshots:
@@ -195,7 +199,7 @@ def _find_wrong_funnels(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _count_rejects(units: dict[str, Any], snapshot: str) -> dict[tuple[str, str], int]:
-    """Return the number of rows that each stage rejected for each reason, from the manifest."""
+    """Return the number of rows rejected in a snapshot, by (stage, reason), from the manifest."""
     return {
         (step.partition(" ")[0], reason): int(rows)
         for step, entry in units.items()

@@ -25,7 +25,7 @@ DOCNO = re.compile(rb"^<DOCNO>(.*)</DOCNO>$", re.MULTILINE)
 
 
 def _find_export_differences(context: ValidationContext) -> Iterator[Defect]:
-    """Report documents, queries and judgements that differ between the export and the table."""
+    """Report documents, queries and judgements that differ between TREC files and tables."""
     for name, (queries, qrels) in context.scan_snapshots("queries", "qrels"):
         texts = {
             language: queries.select("query_id", text=f"text{suffix}").drop_nulls("text")
@@ -40,7 +40,7 @@ def _find_export_differences(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _compare_file(context: ValidationContext, where: str, rows: pl.LazyFrame) -> Iterator[Defect]:
-    """Compare the rows of an exported file with those expected; report a missing file."""
+    """Report an exported file that is missing or differs from the expected rows."""
     path = context.collection.path / where
     if path.is_file():
         yield from _compare_rows(_read_rows(path), rows.collect(), where)
@@ -67,7 +67,7 @@ def _expected_rows(
     texts: Mapping[str, pl.LazyFrame],
     qrels: pl.LazyFrame,
 ) -> dict[str, pl.LazyFrame]:
-    """Return the expected rows of each query and qrels file, as the column `row`.
+    """Return the expected rows (column `row`) of each query and qrels file, by file path.
 
     Args:
         queries: Queries of the snapshot.
@@ -99,7 +99,7 @@ def _read_rows(path: Path) -> pl.DataFrame:
 def _compare_documents(
     context: ValidationContext, snapshot: str, documents: pl.LazyFrame
 ) -> Iterator[Defect]:
-    """Compare the ids and texts of exported documents, by language, with the table."""
+    """Report documents whose exported text in any language differs from the table."""
     for language, suffix in context.collection.languages.items():
         folder = context.collection.path / "trec" / snapshot / language / "documents"
         where = folder.relative_to(context.collection.path).as_posix()
@@ -124,9 +124,9 @@ def _compare_documents(
 def _render_documents(
     context: ValidationContext, snapshot: str, documents: pl.LazyFrame, suffix: str
 ) -> pl.DataFrame:
-    """Return the id of each document as the column `row`, and the hash of its expected export.
+    """Return the id (`row`) of each document, and the expected hash (`hash`) of its TREC form.
 
-    The hash is null if another program has rewritten the table with other types.
+    The hash is null if another program has rewritten the table with other column types.
     """
     where = f"snapshots/{snapshot}/documents"
     if context.table_summaries[where].problems:
@@ -139,7 +139,7 @@ def _render_documents(
 
 
 def _read_documents(folder: Path) -> pl.DataFrame:
-    """Return the id of each exported document as the column `row`, and its hash.
+    """Return the id (`row`) and the hash (`hash`) of each exported document.
 
     Files whose lines end with CRLF are read as if they ended with LF.
     """
@@ -153,7 +153,7 @@ def _read_documents(folder: Path) -> pl.DataFrame:
 
 
 def _hash_documents(batches: Iterable[Iterable[bytes]]) -> pl.DataFrame:
-    """Return the DOCNO of each document as the column `row`, and the MD5 of its text."""
+    """Return the DOCNO (`row`) and the MD5 hash of the text (`hash`) of each document."""
     schema = {"row": pl.String, "hash": pl.String}
     frames = [pl.DataFrame(map(_hash_document, texts), schema, orient="row") for texts in batches]
     return pl.concat([pl.DataFrame(schema=schema), *frames])

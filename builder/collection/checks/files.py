@@ -66,7 +66,7 @@ def _is_trec_file(context: ValidationContext, name: str) -> bool:
 
 
 def _find_changed_files(context: ValidationContext) -> Iterator[Defect]:
-    """Report files that differ from the manifest; LB001 reports those that are missing."""
+    """Report files that differ from the manifest; the check LB001 reports missing files."""
     changed = find_changed_files(context.collection.path, context.manifest["files"])
     for name, change in changed.items():
         if (context.collection.path / name).is_file():

@@ -63,7 +63,7 @@ class Check:
     def run(self, context: ValidationContext, severity: Severity | None = None) -> list[Finding]:
         """Run the check and return its findings, by default with the severity of the check.
 
-        The check ends at the first file that it has no permission to read; the file is a finding.
+        The check ends at the first file that it may not read, and reports that file as a finding.
         """
         version = str(context.collection.path)
         return [

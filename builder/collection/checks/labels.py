@@ -8,11 +8,12 @@ from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 
 OUTLIER_FACTOR = 5
-"""A query with more judgements than this multiple of the 99th percentile is an outlier."""
+"""A query is an outlier if its number of judgements exceeds this multiple of the 99th
+percentile over all queries."""
 MIN_JUDGEMENTS = 100
-"""Queries and snapshots with fewer judgements are never reported as outliers or as unstable."""
+"""A query with fewer judgements is no outlier; grades of fewer shared pairs are not compared."""
 MAX_FLIP_SHARE = 0.15
-"""Maximum share of judged pairs whose grade changes by 2 between consecutive snapshots."""
+"""Maximum share of query-document pairs whose grade changes by 2 from snapshot to snapshot."""
 MAX_UNCLICKED_SHARE = 0.5
 """Maximum share of relevant documents that were never clicked."""
 
@@ -37,7 +38,7 @@ def _find_judgement_count_outliers(context: ValidationContext) -> Iterator[Defec
 
 
 def _scan_rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
-    """Scan the query ids of judgements that the import rejected as duplicates, one row each."""
+    """Scan the query id of each judgement that the import rejected as repeated or contradicting."""
     rejects = context.scan_table(f"snapshots/{snapshot}/rejects")
     if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})

@@ -10,7 +10,10 @@ from builder.queries.leakage import TEST_SPLITS
 
 
 def _find_misplaced_splits(context: ValidationContext) -> Iterator[Defect]:
-    """Report training snapshots with other splits than `train` and `heldout`, and the reverse."""
+    """Report queries whose split does not fit their snapshot.
+
+    In training snapshots, the splits are `train` and `heldout`; in all others, `seen` and `test`.
+    """
     training = context.manifest["definition"]["collection"].get("train")
     training = training or context.collection.snapshots[:1]
     for name, queries in context.scan_snapshots("queries"):
@@ -24,7 +27,10 @@ def _find_misplaced_splits(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_train_test_leaks(context: ValidationContext) -> Iterator[Defect]:
-    """Report test queries that are also in the train split, or of which a variant is."""
+    """Report test queries if they or one of their variants are also in the train split.
+
+    Queries whose split does not fit their snapshot are reported, too.
+    """
     frames = [frame for _, frame in context.scan_snapshots("queries")]
     if not frames or context.is_imported:
         return

@@ -55,7 +55,7 @@ class TableSummary:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the table exists and its rows conform to the schema."""
+        """Whether the table exists and its rows can be read with the columns of the schema."""
         return bool(self.paths) and not self.is_unreadable
 
     def scan(self) -> pl.LazyFrame:
@@ -93,7 +93,7 @@ def fill_table_summary(summary: TableSummary, table_path: str) -> TableSummary:
 
 
 def _has_compatible_columns(actual: pa.Schema, expected: pa.Schema) -> bool:
-    """Whether a file has all columns; the types may differ in the encoding of strings and lists.
+    """Whether a file has all expected columns, up to the encoding of strings and lists.
 
     Polars writes `large_string`, and pandas may write dictionaries and an index column.
     """

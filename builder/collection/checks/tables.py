@@ -30,7 +30,7 @@ def _find_schema_violations(
 
 
 def _find_unchecked_tables(context: ValidationContext) -> Iterator[Defect]:
-    """Report tables that the preceding checks skipped because a file cannot be read."""
+    """Report tables that the preceding checks skipped as missing or unreadable."""
     if context.has_read_tables:
         yield from _find_schema_violations(context, unreadable_only=True)
 
@@ -80,10 +80,10 @@ def _find_rows_not_in_manifest(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _split_pair(where: str) -> tuple[str, tuple[str, str] | None]:
-    """Split the manifest path of changes, such as `changes/qrels/2022-06_2022-07`.
+    """Split a path in the manifest, such as `changes/qrels/2022-06_2022-07`, into table and pair.
 
     Returns:
-        Path of the table, and the two snapshots; for other tables, the path and None.
+        Path of the change table and the two snapshots; for any other table, its path and None.
     """
     table_path, _, pair = where.rpartition("/")
     before, separator, after = pair.partition("_")
@@ -94,7 +94,7 @@ def _split_pair(where: str) -> tuple[str, tuple[str, str] | None]:
 def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
     """Report rows of built collections with missing values that only imported releases may have.
 
-    These are queries without impressions or topics, qrels without click or manual evidence, and
+    Such rows are queries without impressions or topics, qrels without click or manual evidence, and
     documents without a fetch time.
     """
     if context.is_imported:
@@ -201,4 +201,4 @@ CHECKS = (
 )
 
 UNCHECKED_TABLES = replace(CHECKS[0], find=_find_unchecked_tables)
-"""Variant of LB101 that is run last if LB101 is not among the selected checks."""
+"""Check that replaces LB101, and is run last, if LB101 is not among the selected checks."""

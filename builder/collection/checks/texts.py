@@ -13,7 +13,7 @@ MAX_EXAMPLES = 3
 MIN_CLOSING_TAGS = 5
 """Minimum number of closing HTML tags in a text that is reported as markup."""
 MIN_MISREAD = 3
-"""Minimum number of misread characters in a text that is reported."""
+"""Minimum number of misread characters in a text that is reported as misread."""
 MAX_IDENTICAL_LENGTH = 40
 """Maximum length in characters of a text that may legitimately equal its translation."""
 
@@ -44,7 +44,7 @@ def _hash_texts(texts: pl.Series) -> pl.Series:
 
 
 def _count_misread(column: str) -> pl.Expr:
-    """Count replacement characters and pairs such as `Ã©`, UTF-8 that was misread."""
+    """Return an expression that counts replacement characters and misread UTF-8 such as `Ã©`."""
     return pl.col(column).str.count_matches(r"[ÂÃ][\x{80}-\x{bf}]|\x{e2}\x{20ac}|\x{FFFD}")
 
 
@@ -77,7 +77,7 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
 }
 """Boolean expressions that are true for faulty texts, by table and fault name."""
 SAMPLED_FAULTS = ("runaway_english",)
-"""Faults whose expressions are slow; evaluated only on a sample of the rows of a large table."""
+"""Faults with slow expressions, which are evaluated only on a sample of a large table."""
 SAMPLE_ROWS = 20_000
 """Approximate number of rows in the sample of a large table."""
 

@@ -1,8 +1,8 @@
 """Compares two published versions of a collection: `longeval diff`.
 
-The result lists the rows added, removed and changed in each table, the differences in definition
-and tools, and why grades changed. If a version is an imported release, only the data contained in
-its layout are compared, and the omitted data are listed.
+The result lists the rows added, removed and changed in each table, the differences between the
+definitions and the tools, and why grades changed. If a version is an imported release, only the
+data that its file layout can represent are compared; data that are not compared are listed.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,8 @@ class VersionDifference:
         new: Signature of the new version.
         definition: Changed keys of the definition, one line per key.
         tools: Stages and libraries whose version changed, one line each.
-        lost: Data that were not compared because the layout of a release does not contain them.
+        lost: Data that were not compared because the file layout of an imported release does not
+            contain them.
         tables: Number of added, removed and changed rows of each table that differs.
         judgements: Differences of each snapshot whose grades or judged query texts changed.
         drift: Top-level keys of `drift.json` whose values differ, sorted; empty if only one version
@@ -173,7 +174,7 @@ def _release_id_tables(
 
 
 def _describe_omitted_data(layout: str) -> tuple[str, ...]:
-    """Return descriptions of the data that a release in the given layout does not contain.
+    """Return descriptions of the data that a release in the given file layout does not contain.
 
     If there is no exporter for the layout, the descriptions of LongEval Web are returned.
     """
@@ -197,7 +198,8 @@ def _iter_table_pairs(
     Args:
         old: Old version.
         new: New version.
-        main_only: Whether to yield only documents, queries and qrels, as for imported releases.
+        main_only: Whether to yield only documents, queries and qrels, because a version is an
+            imported release.
     """
     if not main_only:
         for name, path in {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}.items():

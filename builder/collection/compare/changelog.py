@@ -7,7 +7,7 @@ from builder.collection.markdown import code_span
 from builder.reporting.numbers import pluralize
 
 MAX_LINES = 40
-"""Maximum number of lines in a section; the remaining lines are counted."""
+"""Maximum number of lines in a section; further lines are replaced by their number."""
 
 MAX_PARAMETERS = 5
 """Maximum number of parameters in a line; further parameters are replaced by their number."""
@@ -31,7 +31,10 @@ def format_changelog(difference: VersionDifference) -> str:
 
 
 def summary_lines(difference: VersionDifference) -> list[str]:
-    """Return one plain-text line per difference; added, removed and changed rows are omitted."""
+    """Return one plain-text line per difference, except for added, removed and changed rows.
+
+    At most `MAX_LINES` differences between the definitions are listed.
+    """
     columns = [
         f"{table.table}: columns differ ({'; '.join(table.columns)})"
         for table in difference.tables

@@ -1,7 +1,7 @@
 """Finds changes to the definition, the input files and the program that can affect judgements.
 
-Reads the manifests of two versions. Parameters and hashes of input files are taken from the stage
-records of a snapshot, which include overrides and the contents of list files.
+Reads the manifests of two versions. Parameters and hashes of list files are taken from the records
+of stages, because these include the overrides of a snapshot and the contents of list files.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ EVIDENCE = DefinitionPart(
 DOCUMENTS = DefinitionPart(
     ("crawl", "documents"), ("crawl",), ("documents.deny", "documents.allow")
 )
-"""Part of a definition that determines the documents of a snapshot, and thus the judged pairs."""
+"""Part of a definition that determines the documents of a snapshot, and thus what is judged."""
 GRADING = DefinitionPart(("qrels",), ("judgements",))
 """Part of a definition that determines how grades follow from scores and manual judgements."""
 
@@ -59,7 +59,8 @@ SAMPLE_KEYS = frozenset(
     f"documents.{key}"
     for key in ("sample_share", "sample_seed", "duplicates", "near_duplicates", "near_threshold")
 )
-"""Parameters that can remove documents shown in result lists only if duplicates are dropped."""
+"""Parameters that affect judgements only if duplicate documents are dropped, because only then can
+they remove documents that were shown in result lists."""
 
 
 def find_definition_changes(
@@ -67,8 +68,8 @@ def find_definition_changes(
 ) -> JudgementAffectingChanges:
     """Return the changes between two versions in the given parts of a snapshot's definition.
 
-    Sets of query variants are carried over from earlier snapshots. If the sets of this snapshot
-    differ, the logs and list files of the earlier snapshots are compared as well.
+    A snapshot takes over the variant sets (groups of variants of a query) of earlier snapshots. If
+    its variant sets differ, the logs and list files of earlier snapshots are compared as well.
 
     Args:
         manifests: Manifests of the old and the new version.
@@ -132,7 +133,7 @@ def find_grading_changes(
 
 
 def definition_parts_affecting_judged_pairs(documents_differ: bool) -> tuple[DefinitionPart, ...]:
-    """Return the parts of a definition that can change the set of judged pairs.
+    """Return the parts of a definition that can change the set of judged query-document pairs.
 
     Args:
         documents_differ: Whether documents judged in one version are missing from the other.
@@ -143,7 +144,7 @@ def definition_parts_affecting_judged_pairs(documents_differ: bool) -> tuple[Def
 def _changed_parameters(
     manifests: Manifests, snapshot: str, sections: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the dotted keys of parameters that differ and can affect the judgements."""
+    """Return the dotted keys of differing parameters that affect judgements, in given sections."""
     before, after = (snapshot_parameters(manifest, snapshot) for manifest in manifests)
     old_lists, new_lists = (hashes_of_list_files(manifest) for manifest in manifests)
     ignored = {
@@ -189,7 +190,7 @@ def _sorted_file_hashes(hashes_by_kind: Mapping[str, Any], kind: str) -> list[st
 
 
 def _variant_sets_hash(manifest: Manifest, snapshot: str) -> Any:
-    """Return the hash of the query variant sets of a snapshot; None if not recorded."""
+    """Return the hash of the groups of query variants in a snapshot; None if not recorded."""
     return manifest["units"].get(f"clicks {snapshot}", {}).get("inputs", {}).get("variants")
 
 

@@ -1,4 +1,4 @@
-"""Compares definition, `drift.json`, stages and libraries of two versions of a collection."""
+"""Compares the definitions, `drift.json`, stages and libraries of two collection versions."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,7 +49,7 @@ def diff_definitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str
 
 
 def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definition in a manifest, with snapshot overrides and list file hashes."""
+    """Return the definition in a manifest, with overrides of snapshots and hashes of list files."""
     definition = manifest["definition"]
     snapshots = [
         {**s, "overrides": _recorded_overrides(manifest, s["name"])}

@@ -36,15 +36,15 @@ class JudgementAffectingChanges:
 
     @property
     def cause_of_judged_pair_changes(self) -> str:
-        """Why the set of judged pairs changed: `parameters`, `inputs`, `code` or `unknown`.
+        """Why the judged query-document pairs changed: `parameters`, `inputs`, `code` or `unknown`.
 
-        The cause is `parameters` also if only grading parameters changed.
+        The cause is `parameters` even if only grading parameters changed.
         """
         return "parameters" if self.thresholds else self.cause_of_click_count_changes
 
     @property
     def non_parameter_cause(self) -> str:
-        """Why judgements changed although no parameter did: `inputs`, `code` or `unknown`."""
+        """Why judgements changed if no parameter changed: `inputs`, `code` or `unknown`."""
         if self.inputs:
             return "inputs"
         return "code" if self.code else "unknown"
@@ -92,8 +92,8 @@ def count_grade_changes(
     changed, else `inputs` if the input files differ, else `code` if the versions of stages or
     libraries differ, else `unknown`. Parameters take precedence because they can change both the
     counts and the fitted prior. If click counts and score are equal, the cause is `threshold` if a
-    grading parameter changed, else one of the above. Imported releases contain no click evidence,
-    so the cause is `unknown`.
+    grading parameter changed; otherwise, the same rules apply to `grading_changes`. Imported
+    releases contain no click evidence, so the cause is `unknown`.
 
     Args:
         old: Judgements of the old version.
@@ -126,7 +126,7 @@ def count_grade_changes(
 def count_text_mismatches(
     old: tuple[pl.LazyFrame, pl.LazyFrame], new: tuple[pl.LazyFrame, pl.LazyFrame]
 ) -> tuple[int, int]:
-    """Count the old judgements whose document is now only judged for other query texts.
+    """Count the old judgements whose document is judged only for other queries in the new version.
 
     Query ids must be derived from the query texts, so that equal ids mean equal texts.
 

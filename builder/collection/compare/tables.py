@@ -23,12 +23,12 @@ RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "queries": {"text": pl.col("text"), "text_en": pl.col("text_en")},
     "qrels": {"grade": pl.col("grade")},
 }
-"""Expressions by table and column name, compared instead of the columns if a version is an imported
-release."""
+"""Expressions that are compared instead of columns if a version is an imported release, by table
+name and name of the compared value."""
 TIME_COLUMNS = {"fetched_at": pl.col("fetched_at")}
-"""Columns of `documents` that are also compared for the layout `longeval-web`."""
+"""Columns of `documents` that are also compared if all releases are in layout `longeval-web`."""
 TRANSLATED_COLUMNS = ("english", "text_en")
-"""Names in `RELEASE_COLUMNS` that are not compared for the layout `longeval-sci`."""
+"""Names in `RELEASE_COLUMNS` that are not compared if a release is in layout `longeval-sci`."""
 
 ReleaseIdFrame = pl.DataFrame | None
 """Frame with schema `schemas.ReleaseIds`; None for a version that was not imported."""
@@ -66,7 +66,7 @@ def release_value_exprs(table: str, layouts: Collection[str]) -> dict[str, pl.Ex
 
     Args:
         table: Name of the table, one of `RELEASE_COLUMNS`.
-        layouts: Layouts of the imported releases that are compared.
+        layouts: File layouts of the imported releases that are compared.
     """
     exprs = dict(RELEASE_COLUMNS[table])
     if table == "documents" and {*layouts} == {"longeval-web"}:
@@ -86,10 +86,10 @@ def compare_tables(
 
     Args:
         path: Path of the table in the version folder, copied to the result.
-        old: Table of the old version; a table without files is empty.
-        new: Table of the new version.
-        value_exprs: Expressions to compare, such as `release_value_exprs`; None compares all
-            columns.
+        old: Table of the old version; a table without files is treated as empty.
+        new: Table of the new version, treated in the same way.
+        value_exprs: Expressions to compare, such as the result of `release_value_exprs`; if None,
+            all columns are compared.
         release_ids: `schemas.ReleaseIds` tables of the old and new version. If a version has such a
             table, its ids are replaced by keys before rows are matched.
 

@@ -1,8 +1,8 @@
 """Exports a published collection in formats that other tools can load.
 
 Every export also contains `SHA256SUMS` and `longeval-export.json`, which records what was
-exported, how markup was escaped, which data the layout cannot represent, and how many queries and
-documents were omitted because they have no text in an exported language.
+exported, how markup was escaped, which data the file layout cannot represent, and how many queries
+and documents were omitted because they have no text in an exported language.
 """
 
 import json
@@ -92,8 +92,9 @@ def export(
         The output folder.
 
     Raises:
-        UsageError: The layout or a language is unknown, the output folder is not empty, the size of
-            files is below 1, or only some of the languages are to be exported as `huggingface`.
+        UsageError: The layout or a language is unknown; the output folder is not empty, is in the
+            version folder, or contains the current folder; the size of files is below 1; or only
+            some of the languages are to be exported as `huggingface`.
         FormatError: A file of an exported table differs from the manifest.
         DataError: The layout does not support this collection, or a snapshot has queries or
             documents, but none in the exported languages.
@@ -156,7 +157,7 @@ def _check_table_files_unchanged(collection: Collection) -> None:
 
 
 def read_omitted_row_counts(folder: Path) -> OmittedRowCounts:
-    """Return the counts of omitted queries and documents that an export recorded."""
+    """Return the counts of omitted queries and documents recorded in the folder of an export."""
     omitted: OmittedRowCounts = json.loads((folder / METADATA).read_text("utf-8"))["omitted"]
     return omitted
 

@@ -128,7 +128,7 @@ def render_trec_documents(
         documents: Table with schema `schemas.Documents`.
         suffix: Column suffix of the language, such as `""` or `"_en"`.
         progress: Progress display; advanced by the number of documents.
-        doc_numbers: Number of each document id, as columns `id` and `number`; if given,
+        doc_numbers: Numeric id (column `number`) of each document id (column `id`); if given,
             `doc<number>` is written instead of the `doc_id`.
         keep_blank_lines: Whether to keep blank lines and trailing spaces, as in the original
             releases.

@@ -2,8 +2,9 @@
 
 ```
 publish/<Language>/Documents/{Trec,Json}/collector_kodicare_<n>.txt[.json]
-publish/<Language>/Queries/{train,heldout}.{tsv,trec}, queries.tsv       all queries
-publish/French/Qrels/{train,qrels}.txt, urls.txt
+publish/<Language>/Queries/{train,heldout,queries}.{tsv,trec}            queries: all queries
+publish/French/Qrels/{train,qrels}.txt                                   qrels: all judgements
+publish/French/urls.txt
 test-collection/<letter>-<snapshot>/<Language>/...                       each later snapshot
 longeval-relevance-judgements/{heldout-test,<letter>-<snapshot>}.txt
 ```
@@ -78,7 +79,7 @@ def export_longeval_2023(
 def snapshot_folder_name(index: int, snapshot: str) -> str:
     """Return the label used as the folder name of a snapshot, such as `A-2022-07`.
 
-    The letter counts the test snapshots; the training snapshot (index 0) has no letter.
+    The letter numbers the test snapshots, from `A`; the training snapshot (index 0) has no letter.
     """
     letters = ""
     while index > 0:

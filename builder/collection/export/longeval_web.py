@@ -51,11 +51,11 @@ OMITTED = (
 
 @dataclass(frozen=True)
 class NumericIds:
-    """Numbers that replace the ids of documents and queries, the same in all snapshots.
+    """Numeric ids of documents and queries, which are the same in all snapshots of an export.
 
     Args:
-        documents: Number of each document id; columns `id` and `number`.
-        queries: Number of each query id; columns `id` and `number`.
+        documents: Numeric id (column `number`) of each document id (column `id`).
+        queries: Numeric id (column `number`) of each query id (column `id`).
     """
 
     documents: pl.DataFrame
@@ -63,7 +63,7 @@ class NumericIds:
 
     @classmethod
     def from_snapshots(cls, snapshots: Sequence[SnapshotTables]) -> "NumericIds":
-        """Assign a number to each id in the documents, queries and qrels of the snapshots.
+        """Assign a numeric id to each document and query in the tables of the snapshots.
 
         Raises:
             DataError: Two documents would have the same number.

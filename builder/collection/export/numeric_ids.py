@@ -1,9 +1,10 @@
 """Assigns numeric ids to documents and queries, for layouts and tools that require them.
 
 Ids that are already numbers (in an imported release) are kept. Otherwise, the number of a document
-is the first 63 bits of its key, which fit in a SQLite INTEGER. The number of a query is the first
-31 bits of its key, because topic readers expect a signed 32-bit integer; if that number is taken,
-the next free one is used. Numbers are the same in every snapshot of an export.
+is the first 63 bits of the 64-bit key in its id, which fit in a SQLite INTEGER. The number of a
+query is the first 31 bits of its key, because topic readers expect a signed 32-bit integer; if that
+number is taken, the next free one is used. A document or query has the same number in every
+snapshot of an export.
 """
 
 import polars as pl
@@ -16,7 +17,7 @@ _NUMBER = r"^(0|[1-9]\d{0,18})$"
 
 
 def assign_document_numbers(ids: pl.Series) -> pl.DataFrame:
-    """Return a frame with one row per distinct document id: `id` and `number` (Int64).
+    """Return a frame with one row per distinct document id: columns `id` and `number` (Int64).
 
     Raises:
         DataError: Two documents would have the same number.
@@ -38,7 +39,7 @@ def assign_document_numbers(ids: pl.Series) -> pl.DataFrame:
 
 
 def assign_query_numbers(ids: pl.Series) -> pl.DataFrame:
-    """Return a frame with one row per distinct query id: `id` and `number` (Int64, below 2^31)."""
+    """Return a frame with one row per distinct query id: columns `id` and `number` (below 2^31)."""
     unique = ids.unique().sort()
     parsed = _parse_numbers(unique, QUERY_BITS)
     if parsed is not None:
@@ -61,7 +62,7 @@ def replace_ids_with_numbers(
     Args:
         frame: Frame with the id column.
         column: Name of the id column.
-        numbers: Number of each id; columns `id` and `number`.
+        numbers: Numeric id (column `number`) of each id (column `id`).
     """
     named = numbers.lazy().rename({"id": column})
     joined = frame.join(named, on=column, how="left", maintain_order="left")

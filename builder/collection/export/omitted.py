@@ -15,7 +15,7 @@ from builder.reporting.numbers import pluralize
 from builder.text.names import SOURCE_SUFFIX
 
 OmittedRowCounts = dict[str, dict[str, dict[str, int]]]
-"""Number of omitted rows by snapshot, language and table; without zeros."""
+"""Number of omitted rows by snapshot, language and table; entries that would be 0 are absent."""
 TABLES = {"queries": "query", "documents": "document"}
 """Tables with texts, and the noun for one of their rows."""
 
@@ -28,7 +28,7 @@ def count_omitted_rows(collection: Collection, languages: Mapping[str, str]) -> 
         languages: Column suffix of each language to export, by language code.
 
     Raises:
-        DataError: A snapshot has queries or documents, but none in these languages.
+        DataError: A snapshot has queries or documents, but none in the given languages.
     """
     omitted: OmittedRowCounts = {}
     for name in collection.snapshots:

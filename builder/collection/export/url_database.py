@@ -19,7 +19,7 @@ from builder.collection.export.source import SnapshotTables
 from builder.text.names import FRENCH
 
 URL_DATABASE = Path(LANGUAGE_FOLDERS[FRENCH]) / "collection_db.db"
-"""Path of the database in an export."""
+"""Path of the database, relative to the folder of an export."""
 _CREATE_MAPPING = """
 CREATE TABLE mapping (
     id INTEGER PRIMARY KEY, url TEXT UNIQUE, last_updated_at TEXT, date TEXT
@@ -34,7 +34,7 @@ def write_url_database(
 
     Args:
         snapshots: Snapshots in chronological order.
-        numbers: Number of each document id; columns `id` and `number`.
+        numbers: Numeric id (column `number`) of each document id (column `id`).
         path: Path of the database; its folder is created.
     """
     rows = replace_ids_with_numbers(_list_documents(snapshots), "doc_id", numbers).collect()
@@ -51,7 +51,7 @@ def write_url_database(
 
 
 def describe_omitted_urls(export: Path) -> list[str]:
-    """Return a line with the number of documents whose URL was omitted; no line if none was.
+    """Return a line that counts documents whose URL was omitted; an empty list if none was.
 
     Args:
         export: Folder of the export.
