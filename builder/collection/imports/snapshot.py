@@ -185,7 +185,7 @@ def write_snapshot(
 
 
 def _note_lost_queries(import_log: ImportLog, judged_ids: pl.Series) -> list[str]:
-    """Return a note about queries whose judgements were all rejected because of their grades."""
+    """Return a note on queries whose judgements all have unknown grades, which are rejected."""
     lost = sorted(import_log.queries_with_unknown_grades - {*judged_ids})
     if not lost:
         return []
