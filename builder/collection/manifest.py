@@ -98,7 +98,7 @@ def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
 
 
 def hashes_of_list_files(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the SHA-256 of each list file, such as a stop list, by definition key and file name."""
+    """Return the SHA-256 of each list file, such as stop lists, by definition key and file."""
     first = manifest["definition"]["snapshots"][0]["name"]
     steps = manifest.get("units", {})
     return {

@@ -126,8 +126,8 @@ def _select_checks(
 ) -> list[Check]:
     """Return the checks to run, including those of plug-ins.
 
-    Check LB101, which reports unreadable tables, runs last if it is neither selected nor ignored;
-    it then reports only the tables that the selected checks have skipped.
+    Check LB101, which compares tables with their schemas, runs last if it is neither selected nor
+    ignored; it then reports only the tables that the selected checks have skipped.
 
     Raises:
         UsageError: A check is unknown.

@@ -153,7 +153,8 @@ def write_snapshot(
         progress: Progress display; advanced by the number of documents.
 
     Returns:
-        Ledger of the records read, and row counts of `queries`, `qrels` and `documents`.
+        Ledger, that is, counts of the records read, kept and rejected; and row counts of `queries`,
+        `qrels` and `documents`.
     """
     documents = DocumentImporter(snapshot, release, queries.import_log)
     qrels = build_qrels_table(
