@@ -18,14 +18,14 @@ from builder.reporting.numbers import pluralize
 from builder.reporting.render import render_markdown
 
 Config = tuple[str, str, list[tuple[str, str]]]
-"""Table name, glob of the files (empty if the table has splits), and (name, glob) of each split."""
+"""Name of a table, glob of its files (empty if it has splits), and (name, glob) of each split."""
 
 _CONTENTS = {
     "documents": "documents",
     "queries": "queries",
     "qrels": "relevance judgements",
 }
-"""Main tables, and what they contain."""
+"""Main tables by name, and what the card calls the rows of each."""
 _SUFFIXES = {"documents": "/part-*.parquet", "queries": ".parquet", "qrels": ".parquet"}
 
 
@@ -46,7 +46,7 @@ def render_card(
         folder: Folder of the assembled version.
         definition: Definition as recorded in the manifest, with defaults and input hashes.
         tables: Manifest entry of each table, keyed by table path; `rows` is the row count.
-        funnels: Numbers of queries removed by each selection rule, by snapshot; see
+        funnels: Number of queries that each selection rule removed, by snapshot; see
             `selection_funnels`. Empty if the version was imported.
     """
     snapshots = definition["snapshots"]

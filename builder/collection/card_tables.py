@@ -42,7 +42,7 @@ def selection_funnel_table(funnels: dict[str, Any]) -> str:
 
 
 def click_crawl_and_translation_table(version: Path, snapshots: list[str]) -> str:
-    """Return a Markdown table of click, coverage and translation percentages by snapshot."""
+    """Return a Markdown table of click, crawl coverage and translation percentages by snapshot."""
     rows = click_crawl_and_translation_shares(
         [snapshot_folder(version, name) for name in snapshots]
     )

@@ -22,7 +22,7 @@ Row = tuple[str, tuple[float | None, ...]]
 
 
 def click_crawl_and_translation_shares(snapshot_folders: Sequence[Path]) -> list[Row]:
-    """Return one row per click, coverage or translation share, with its value in each snapshot.
+    """Return one row per click, crawl or translation share, with its value in each snapshot.
 
     Args:
         snapshot_folders: Snapshot folders of a version, in chronological order.

@@ -42,7 +42,7 @@ def checksum_lines(folder: Path) -> str:
 def find_changed_files(
     version: Path, entries: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, FileChange]:
-    """Return the listed files that are missing or differ from the manifest, sorted by path.
+    """Return the files in a manifest that are missing or have changed, sorted by path.
 
     Args:
         version: Version folder.
@@ -63,7 +63,7 @@ def find_changed_files(
 
 
 def unreadable_file(error: OSError) -> FileChange:
-    """Return the change of a file that exists but cannot be read."""
+    """Return the `FileChange` that describes a file that exists but cannot be read."""
     fix = "correct the permissions of the file, or copy the version again"
     return FileChange(f"cannot read the file: {error.strerror or error}", fix)
 
@@ -91,7 +91,7 @@ def find_changed_table_files(
 
 
 def _describe_change(path: Path, expected_hash: str, expected_bytes: int) -> FileChange:
-    """Return how a file differs from the published one, and how to correct the difference."""
+    """Return how a file differs from its published version, and how to correct the difference."""
     if fault := describe_checkout_fault(path):
         return FileChange(*fault)
     if hash_with_unix_line_endings(path) == expected_hash:

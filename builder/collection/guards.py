@@ -26,7 +26,7 @@ from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
 
 REQUIRED_TABLES = {"documents": "documents", "queries": "queries", "qrels": "judgements"}
-"""Tables that must not be empty in any snapshot, and what error messages call the rows of each."""
+"""Tables that must not be empty in any snapshot, and the name of their rows in error messages."""
 MAX_LISTED = 3
 """Maximum number of tables listed in an error message."""
 

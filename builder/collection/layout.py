@@ -49,7 +49,7 @@ RELEASE_TABLES: Mapping[str, str] = {
     "release_ids": "release_ids",
     "irregularities": "irregularities",
 }
-"""Path of each table that only snapshots of imported releases have."""
+"""Path of each table that only imported releases have, relative to the snapshot folder."""
 PUBLISHED = {**COLLECTION_TABLES, **SNAPSHOT_TABLES, **CHANGE_TABLES}
 """Path of each published table, without file suffix: relative to the snapshot folder for
 `SNAPSHOT_TABLES`, and to the version folder for all other tables."""

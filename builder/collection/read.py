@@ -122,7 +122,7 @@ class Collection:
 
     @cached_property
     def languages(self) -> dict[str, str]:
-        """Column suffix of each language, such as `{"fr": "", "en": "_en"}` for `text`, `text_en`.
+        """Suffix of text columns by language: `{"fr": "", "en": "_en"}` for `text` and `text_en`.
 
         The source language is first.
 

@@ -27,10 +27,10 @@ def validate(
     """Run the checks on a published collection, and return all errors and warnings found.
 
     Args:
-        path: Folder of a version, or a folder that contains versions. Of these, the highest is
-            validated; any other version is reported if its manifest is missing.
+        path: Folder of a version, or a folder that contains versions. The highest of them is
+            validated; other versions are reported only if they have no manifest.
         select: Ids or id prefixes (such as `LB1`) of the checks to run; default: all checks. If
-            these checks cannot read a table, LB101 reports it unless LB101 is ignored.
+            these checks cannot read a table, check LB101 reports the table unless it is ignored.
         ignore: Ids or id prefixes of checks to skip.
         severities: Severity by check id; replaces the default severity of these checks.
 
@@ -95,7 +95,7 @@ def find_versions_to_validate(path: Path | str, *, all_versions: bool = False) -
 
 
 def read_snapshot_names(version: Path) -> tuple[str, ...]:
-    """Return the snapshots of a version, in chronological order; empty if LB004 reports it."""
+    """Return the snapshots of a version in chronological order; empty without a valid manifest."""
     try:
         return Collection(version).snapshots
     except FormatError:
@@ -109,7 +109,7 @@ def _is_classification_version(version: Path) -> bool:
 def _validate_version(
     version: Path, checks: Sequence[Check], severities: Mapping[str, Severity]
 ) -> list[Finding]:
-    """Validate a version; a missing or invalid manifest is a finding of LB004."""
+    """Run checks on a version; if its manifest is missing or invalid, return only this finding."""
     try:
         context = ValidationContext(Collection(version))
     except FormatError as error:
@@ -126,8 +126,8 @@ def _select_checks(
 ) -> list[Check]:
     """Return the checks to run, including those of plug-ins.
 
-    If LB101 is neither selected nor ignored, it is run last and reports only the tables that the
-    selected checks have skipped.
+    Check LB101, which compares tables with their schemas, runs last if it is neither selected nor
+    ignored; it then reports only the tables that the selected checks have skipped.
 
     Raises:
         UsageError: A check is unknown.

@@ -46,8 +46,8 @@ class BuildReport:
         version: Folder of the published version; None if only part of the collection was built.
         published: Whether this build published the version; False if it was up to date.
         topic_changes: Differences from the topics of the draft that this build replaced.
-        refusal: With `explain`, why the build would stop before the first step, because it would
-            change a released version; empty if it would not.
+        refusal: With `explain`, the reason why the build would stop before the first step, namely
+            that it would change a released version; empty if it would not stop.
     """
 
     root: Path
@@ -59,7 +59,7 @@ class BuildReport:
 
     @property
     def executed_step_count(self) -> int:
-        """Number of steps that ran; with `explain`, number of steps that would certainly run."""
+        """Number of steps that ran or, with `explain`, that would certainly run."""
         return sum(result.has_run for result in self.results)
 
     @property
@@ -167,7 +167,7 @@ def _check_release_unchanged(definition: Definition, store: Store) -> None:
 
 
 def _explain_refusal(definition: Definition, store: Store) -> str:
-    """Return why a build would stop before the first step; empty if it would not."""
+    """Return the reason why a build would stop before the first step; empty if there is none."""
     try:
         _check_release_unchanged(definition, store)
     except (DataError, DefinitionError) as error:
@@ -176,7 +176,7 @@ def _explain_refusal(definition: Definition, store: Store) -> str:
 
 
 def _check_url_lists(runner: Runner, steps: Sequence[Step]) -> None:
-    """Check the deny and allow lists, if they will be used, before any log or crawl is read.
+    """Check the URL deny and allow lists, if the build uses them, before it reads logs and crawls.
 
     Raises:
         FormatError: A line of a list is not a host, a URL prefix or a URL.

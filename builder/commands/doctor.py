@@ -92,7 +92,7 @@ def _check_disks(folder: Path) -> Iterator[Diagnosis]:
 
 
 def _required_packages(extra: str | None) -> list[str]:
-    """Return the packages that an extra requires or, for None, that every installation requires."""
+    """Return the packages that an extra requires; for None, those that are always required."""
     names = []
     for line in requires(PACKAGE) or ():
         requirement, _, condition = line.partition(";")

@@ -119,7 +119,8 @@ def _open_main_tables(
 ) -> dict[str, Table]:
     """Return the documents, queries and qrels of a snapshot, with ids that all snapshots share.
 
-    An imported release may use different ids in each snapshot; they are replaced.
+    An imported release may use different ids in each snapshot; these ids are replaced with keys
+    that are the same in all snapshots.
     """
     if "imported" in collection.manifest["definition"]:
         return write_tables_with_stable_ids(collection.path, snapshot, limits)
@@ -152,7 +153,7 @@ def _open_optional_inputs(
 def _missing_shown_documents(
     collection: Collection, snapshot: str, scratch: Path
 ) -> Table[ShownDocuments] | None:
-    """Return the documents that were shown to users but are missing from a snapshot.
+    """Return the documents that were shown to users but are missing from the given snapshot.
 
     The documents are read from the rejects of the snapshot.
 

@@ -13,7 +13,7 @@ from builder.errors import DefinitionError
 
 M = TypeVar("M", bound=BaseModel)
 UNION_TYPE = re.compile(r"str|(?:literal|constrained-str|tuple|list)\[.*")
-"""Type that Pydantic appends to the location of a value with several possible types."""
+"""Pattern of the type that Pydantic appends to the location of a value of a union type."""
 FILE_NOT_FOUND = "definition file not found"
 
 
@@ -72,13 +72,17 @@ def _validate_toml(data: Any, path: Path, model: type[M], prefix: tuple[str, ...
 
 
 def _error_rank(error: Any) -> tuple[bool, bool]:
-    """Rank unknown keys first, and errors of a list as if it should be a string last."""
+    """Return a sort key that puts errors about unknown keys first.
+
+    Errors that a value of a union type, such as `str | tuple[str, ...]`, is not of one of its types
+    are last if the value is a list.
+    """
     is_other_type = isinstance(error["input"], list) and UNION_TYPE.fullmatch(str(error["loc"][-1]))
     return error["type"] != "extra_forbidden", bool(is_other_type)
 
 
 def _dotted_key(location: tuple[int | str, ...]) -> str:
-    """Join a location; types of unions, such as `tuple[str, ...]`, are left out."""
+    """Join the location of an error to a dotted key, without types such as `tuple[str, ...]`."""
     text = ""
     for part in location:
         if isinstance(part, int):
@@ -102,7 +106,7 @@ def _error_message(error: Any, model: type[BaseModel]) -> str:
 
 
 def _known_keys(location: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
-    """Return the keys that a model permits at a location in a definition."""
+    """Return the keys that a Pydantic model permits at a location in a definition file."""
     for part in location:
         if isinstance(part, str):
             annotation = model.model_fields[part].annotation

@@ -78,7 +78,7 @@ class SnapshotOverrides(Section):
     @field_validator("log", "crawl")
     @classmethod
     def _check_overridden_keys(cls, value: Section, info: ValidationInfo) -> Section:
-        """Reject overrides of keys that determine which records are kept."""
+        """Raise a ValueError if a key is overridden that must be the same for all snapshots."""
         rules = sorted(value.model_fields_set - value.overridable)
         if rules:
             raise ValueError(
@@ -140,7 +140,7 @@ class Workflow(StageParameters):
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a parameter section, with the overrides of the given snapshot, if any, applied."""
+        """Return a parameter section; if a snapshot is given, its overrides are applied."""
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]

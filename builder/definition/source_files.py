@@ -133,7 +133,7 @@ def _table_format(folder: Path) -> str | None:
 
 
 def find_compressed_duplicate(sources: Iterable[Source]) -> tuple[Source, Source] | None:
-    """Return two files whose paths differ only in the compression suffix, or None."""
+    """Return two files whose paths differ only in their compression suffix, or None."""
     files = sorted(
         (_strip_compression_suffix(source.path), source.name, source) for source in sources
     )

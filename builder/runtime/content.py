@@ -22,7 +22,8 @@ def content_hash(table: Table, limits: ResourceLimits, pair: tuple[str, str] | N
     Args:
         table: Table to hash; columns that are not in its schema are ignored.
         limits: Memory and threads.
-        pair: Names of two snapshots, to hash only their rows of a change table.
+        pair: Names of two snapshots; if given, only the rows of a change table that compare these
+            two snapshots are hashed.
 
     The MD5 digest of each row in JSON is split into four 32-bit words, and each word is summed over
     all rows, so that the hash also depends on the number of duplicates.

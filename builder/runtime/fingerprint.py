@@ -20,9 +20,9 @@ from builder.runtime.store import Store
 
 Identity = dict[str, Any]
 MAX_VALUE_LENGTH = 60
-"""Maximum number of characters of a value quoted in a reason."""
+"""Maximum number of characters of a value quoted in a reason to run a step again."""
 CONTEXT_NAMES = {"recorded": "parameters of"}
-"""Names of settings in the reasons, by argument name; other settings keep the argument name."""
+"""Readable names of stage arguments, used in reasons to run a step again; others are unchanged."""
 
 
 def step_identity(
@@ -32,7 +32,9 @@ def step_identity(
     key: str,
     producer_by_table: Mapping[str, Stage],
 ) -> Identity:
-    """Compute the identity of a step whose input tables have been published.
+    """Compute the identity of a step, which determines whether the step must run again.
+
+    The input tables of the step must have been published.
 
     Args:
         definition: Definition of the collection.
@@ -70,7 +72,7 @@ def step_identity(
 
 
 def stage_parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
-    """Return the parameters on which a step depends, including defaults, by dotted key."""
+    """Return the parameters on which a step depends, including defaults, by `section.key`."""
     name = stage.signature.section
     if name is None:
         return {}
@@ -120,7 +122,7 @@ def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
 
 
 def _use_readable_setting_names(context: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the argument names in `CONTEXT_NAMES` with names that users understand."""
+    """Replace argument names with the readable names in `CONTEXT_NAMES`, if they have one."""
     return {CONTEXT_NAMES.get(name, name): value for name, value in context.items()}
 
 

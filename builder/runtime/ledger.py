@@ -14,7 +14,7 @@ from schemas import Rejects
 
 @dataclass
 class RowLedger:
-    """Row counts of a stage, with rows in = rows out + rejected rows.
+    """Counts of rows that a stage read, kept and rejected; rows in = rows out + rejected rows.
 
     Args:
         unit: Unit of the counts, such as "lines" or "pages".
@@ -51,8 +51,8 @@ MAX_LISTED_REJECTS = 100_000
 class RejectWriter:
     """Writer of rejected rows, which are listed in the table `rejects` and counted in the ledger.
 
-    Rejects beyond `MAX_LISTED_REJECTS` per reason and file are combined into one row, with their
-    number and the line of the first one, to limit memory use for damaged files.
+    Rejected rows beyond `MAX_LISTED_REJECTS` per reason and file are combined into one row, which
+    has their number and the line of the first of them, to limit memory use for damaged files.
 
     Args:
         folder: Output folder of the stage, in which `rejects.parquet` is written on exit.

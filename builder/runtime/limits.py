@@ -44,7 +44,8 @@ def parse_byte_size(size: str, option: str) -> int:
     """Return the number of bytes of a positive size such as `4GiB`.
 
     Raises:
-        UsageError: The argument is not a size. The message starts with `option`.
+        UsageError: The argument is not a size. The message starts with `option`, the name of the
+            command-line option.
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", size.lower())
     if match is None:
@@ -53,7 +54,7 @@ def parse_byte_size(size: str, option: str) -> int:
 
 
 def check_thread_count(threads: int) -> int:
-    """Return the number of threads; raise a UsageError if it is below 1."""
+    """Return the given number of threads; raise a UsageError if it is below 1."""
     if threads < 1:
         raise UsageError(f"--threads: expected at least 1, found {threads}")
     return threads
@@ -80,7 +81,7 @@ def usable_memory_bytes() -> int | None:
 
 
 def _read_cgroup_setting(name: str) -> str:
-    """Return a setting of this process's cgroup (version 2); empty if it does not exist."""
+    """Return a setting of the cgroup (version 2) of this process; empty if it does not exist."""
     try:
         return (CONTROL_GROUP / name).read_text("ascii").strip()
     except (OSError, ValueError):

@@ -110,7 +110,7 @@ class Pipeline:
 
 
 def _belongs_to_snapshots(step: Step, snapshots: Sequence[str]) -> bool:
-    """Whether a step belongs to one of the snapshots, or to a pair of two of them."""
+    """Whether a step runs on one of the given snapshots, or on a pair of two given snapshots."""
     if step.stage.scope is Scope.SNAPSHOT:
         return step.key in snapshots
     return step.stage.scope is Scope.PAIR and all(

@@ -10,7 +10,7 @@ class Progress(Protocol):
     """Interface of progress displays."""
 
     def start(self, label: str, total: int | None, unit: str) -> None:
-        """Start an operation with `total` units; None if the number of units is unknown."""
+        """Start an operation with `total` units of work; None if the total is unknown."""
 
     def advance(self, count: int) -> None:
         """Report that `count` more units of the operation are done."""

@@ -192,14 +192,14 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def _checksum_lines(folder: Path, files: Mapping[str, Any]) -> str:
-    """Return the content of `SHA256SUMS` for the files that a manifest lists, and the manifest."""
+    """Return the content of `SHA256SUMS`: hashes of the manifest and of the files that it lists."""
     sums = {name: entry["sha256"] for name, entry in files.items()}
     sums[MANIFEST] = sha256(folder / MANIFEST)
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
 
 
 def has_current_checksums(folder: Path, files: Mapping[str, Any]) -> bool:
-    """Whether `SHA256SUMS` has the checksums of the manifest and of the files that it lists."""
+    """Whether `SHA256SUMS` matches the manifest in a folder and the hashes of the given files."""
     sums = folder / SUMS
     return sums.is_file() and sums.read_bytes() == _checksum_lines(folder, files).encode()
 
@@ -214,9 +214,9 @@ def read_manifest_or_none(folder: Path) -> dict[str, Any] | None:
 
 
 def check_publishable(target: Path, *, is_draft: bool) -> None:
-    """Raise an error if publishing a version in a folder would delete what cannot be built again.
+    """Raise an error if publishing to a folder would delete files that a build cannot restore.
 
-    A draft is replaced even if files of it are damaged.
+    A draft may be replaced even if some of its files are damaged.
 
     Args:
         target: Folder in which the version will be published.

@@ -84,23 +84,23 @@ Collection = Annotated[Table[SchemaType], TableReference(lambda *_: "all")]
 Before = Annotated[Sequence[Table[SchemaType]], TableReference(_earlier_snapshots)]
 """Tables of all snapshots before the snapshot or pair on which the stage runs."""
 Until = Annotated[Mapping[str, Table[SchemaType]], TableReference(_snapshots_until)]
-"""Tables of all snapshots up to and including the first snapshot of the pair, by snapshot."""
+"""Tables, by snapshot name, of the first snapshot of the pair and all snapshots before it."""
 From = Annotated[Table[SchemaType], TableReference(lambda _, key: split_pair_key(key)[0])]
 """Table of the first snapshot of the pair."""
 To = Annotated[Table[SchemaType], TableReference(lambda _, key: split_pair_key(key)[1])]
 """Table of the second snapshot of the pair."""
 Training = Annotated[Sequence[Table[SchemaType]], TableReference(_training_snapshots)]
-"""Tables of all training snapshots; if the stage runs on one of these, only of those before it."""
+"""Tables of all training snapshots or, if the stage runs on one of them, of the earlier ones."""
 All = Annotated[
     Mapping[str, Table[SchemaType]],
     TableReference(lambda w, _: {name: name for name in w.snapshot_names}),
 ]
-"""Tables of all snapshots, by snapshot."""
+"""Tables of all snapshots, keyed by snapshot name."""
 Pairs = Annotated[
     Mapping[tuple[str, str], Table[SchemaType]],
     TableReference(lambda w, _: {split_pair_key(key): key for key in Scope.PAIR.keys(w)}),
 ]
-"""Tables of all pairs of consecutive snapshots, by (earlier, later) snapshot."""
+"""Tables of all pairs of consecutive snapshots, keyed by (earlier, later) snapshot name."""
 
 SnapshotInterval = Annotated[Interval, SettingReference(lambda w, key: w.snapshot(key).interval)]
 FromName = Annotated[str, SettingReference(lambda _, key: split_pair_key(key)[0])]
@@ -167,7 +167,7 @@ class StageSignature:
 
 
 PROVIDED = ("out", "limits", "progress", "return")
-"""Arguments that the runner passes to every stage."""
+"""Annotation names that need no reference: arguments passed by the runner, and the return value."""
 
 
 def read_stage_signature(function: Callable[..., Any]) -> StageSignature:

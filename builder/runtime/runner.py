@@ -66,7 +66,7 @@ class Runner:
     executor: Executor = field(default_factory=LocalExecutor)
 
     def dry_run(self, steps: Sequence[Step]) -> list[StepResult]:
-        """Return one result per step, with the reasons why `run` would run it; run nothing."""
+        """Return one result per step, with the reasons why `run` would run it; no step is run."""
         results: list[StepResult] = []
         running: set[Step] = set()
         for step in steps:

@@ -40,7 +40,8 @@ class Stage(Generic[Arguments]):
         version: Version of the code; must change whenever the output may change.
         scope: Whether the stage runs per snapshot, per pair of snapshots, or per collection.
         schemas: Schemas of the tables that the stage writes, except `rejects`.
-        fingerprinted_files: Files that affect the output but are not passed as arguments, by label.
+        fingerprinted_files: Files that affect the output but are not passed as arguments, by the
+            label under which their hashes are recorded.
         plugins: Function that returns the package and version of each plug-in that a definition
             uses, by plug-in name.
     """

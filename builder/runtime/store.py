@@ -119,7 +119,7 @@ class Store:
             yield
 
     def read_record(self, stage: str, key: str) -> dict[str, Any] | None:
-        """Return the record of a step's outputs; None if a file is missing or its size differs."""
+        """Return the record of a step's outputs; None if a file is missing or was resized."""
         try:
             record = self._load_record(self.work / stage / key / RECORD)
             folder = self.record_folder(stage, key, record)
@@ -175,7 +175,7 @@ class Store:
         return folder
 
     def delete_record(self, stage: str, key: str) -> None:
-        """Delete the record of a step, so that it runs again."""
+        """Delete the record of a step's outputs, so that the step runs again."""
         (self.work / stage / key / RECORD).unlink(missing_ok=True)
 
     @contextmanager
@@ -191,7 +191,7 @@ class Store:
         self._verified.add(final)
 
     def save_record(self, stage: str, key: str, record: dict[str, Any]) -> None:
-        """Write the record of a step, and remove older outputs of the step."""
+        """Write the record of a step's outputs, and remove older outputs of the step."""
         home = self.work / stage / key
         write_atomically(home / RECORD, canonical_json(record))
         for old in home.iterdir():

@@ -87,7 +87,7 @@ class DocumentImporter:
             if time:
                 self._fetch_times[own] = time
         self.keys = KeyAssigner()
-        """Keys of all documents that are judged or imported."""
+        """Assigner with the keys of all documents that are judged or imported."""
 
     def _read_urls(self) -> Iterator[tuple[str, str, int]]:
         for database in reversed(self._snapshot.url_databases):
@@ -185,7 +185,7 @@ class DocumentImporter:
             self._log.add_reject("english_without_french", file, number)
 
     def _assign_key(self, doc_id: str) -> str:
-        """Assign a key to a document; return its canonical URL, or a substitute if it has none."""
+        """Assign a key to a document; return its canonical URL or, without one, its scoped id."""
         canonical, candidates = document_key_candidates(
             doc_id, self._urls.get(doc_id), self._id_scope
         )

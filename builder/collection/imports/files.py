@@ -16,7 +16,7 @@ MONTH_PATTERN = r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?"
 FOLDER_MONTH_PATTERN = r"(?<!\d)\d{4}[-_](?:0[1-9]|1[0-2])(?:[-_]\d{2})?(?!\d)"
 """Month or day in the name of a release folder: `2022-06`, `2023_01`."""
 COMPRESSION_SUFFIX = r"(?:\.(?:gz|zst|xz|bz2|lz4|zip))?"
-"""Optional suffix of a compressed file; unsupported formats are rejected when opened."""
+"""Optional compression suffix; files in an unsupported format are rejected when opened."""
 LANGUAGE_FOLDERS = {"french": FRENCH, "english": ENGLISH}
 LANGUAGE_NAMES = {
     **LANGUAGE_FOLDERS,
@@ -26,7 +26,7 @@ LANGUAGE_NAMES = {
 """Language code by lowercase folder name."""
 NON_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
 TEST_WORDS, TRAIN_WORDS = {"test", "tests", "testing"}, {"train", "training"}
-"""Words in the name of a query file or folder that identify the split."""
+"""Words in the name of a query file or folder that mark its queries as test or training queries."""
 BACKUP_COPY_IS_NOT_READ = "backup copies or incomplete downloads, judging by the file names"
 TREC_IS_READ = "the TREC files of the snapshot are read instead"
 
@@ -69,7 +69,7 @@ class SnapshotFiles:
         return sorted(paths if self.url_list is None else paths | {self.url_list})
 
     def skip(self, paths: Iterable[Path], reason: str) -> None:
-        """Record why files are not read."""
+        """Record the reason why the given files are not read."""
         self.skipped.update(dict.fromkeys(paths, reason))
 
 
@@ -82,7 +82,7 @@ def unknown_month_error(folder: Path, label: str, example: str, metadata_file: s
 
 
 def read_and_check_month(folder: Path, metadata_file: Path) -> str | None:
-    """Return the month in the metadata file of a folder, checked against the folder name.
+    """Return the month in the metadata file of a folder; it must agree with the folder name.
 
     See `read_metadata_month` for the return value.
 
@@ -114,16 +114,17 @@ def parse_date_in_name(path: Path) -> str | None:
 
 
 def _find_dates(path: Path) -> list[str]:
-    """Return the distinct dates in the name of a file or folder, with hyphens."""
+    """Return the distinct dates in the name of a file or folder, written with hyphens."""
     found = re.findall(FOLDER_MONTH_PATTERN, path.name)
     return list(dict.fromkeys(date.replace("_", "-") for date in found))
 
 
 def read_metadata_month(metadata_file: Path) -> str | None:
-    """Return the month or day (`YYYY-MM` or `YYYY-MM-DD`) of the snapshot in a metadata file.
+    """Return the month or day of the snapshot that a metadata file describes.
 
     Returns:
-        None if the file or the entry is missing; an empty string if the entry is not a date.
+        `YYYY-MM` or `YYYY-MM-DD`; None if the file or its entry for the month is missing; an empty
+        string if the entry is not a date.
     """
     candidates = [read_metadata_value(metadata_file, key) for key in ("snapshot", "timestamp")]
     names = [str(name) for name in candidates if name]
@@ -133,16 +134,17 @@ def read_metadata_month(metadata_file: Path) -> str | None:
 
 
 def words_in_name(name: str) -> set[str]:
-    """Return the words of a file or folder name in lower case: `TestCollection_07` has two."""
+    """Return the lowercase words of a file name: `test`, `collection` for `TestCollection_07`."""
     return {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
 
 
 def infer_split_from_path(path_parts: Sequence[str]) -> str:
-    """Return `test` or `train`, whichever occurs as a word in the innermost name; default: `train`.
+    """Return the split, `test` or `train`, that a path names; default: `train`.
+
+    The innermost folder or file name with a word such as `test` or `training` decides.
 
     Args:
-        path_parts: Names of folders and files, from the outermost to the innermost. Names without
-            such a word are ignored.
+        path_parts: Names of folders and files, from the outermost to the innermost.
     """
     words = (words_in_name(name) for name in reversed(path_parts))
     named = next((found for found in words if found & (TEST_WORDS | TRAIN_WORDS)), set())

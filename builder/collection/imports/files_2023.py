@@ -73,7 +73,8 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
 def _find_language_folder(path: Path, root: Path) -> Path | None:
     """Return the innermost `French` or `English` folder of a file; None if there is none.
 
-    If there is no folder with exactly these names, the innermost folder with a name such as `fr`.
+    If no folder has exactly one of these names, return the innermost folder with a name such as
+    `fr`.
     """
     folders = [folder for folder in path.parents if folder.is_relative_to(root)]
     named = (
@@ -110,7 +111,7 @@ def _qrels_file_month(path: Path, months_by_label: Mapping[str, str]) -> str:
         months_by_label: Month of each snapshot, by the name of its folder in lower case.
 
     Returns:
-        Empty string if the file name contains neither.
+        Month; an empty string if the file is named after neither a snapshot folder nor a month.
 
     Raises:
         UsageError: The name contains several different dates.
@@ -149,11 +150,11 @@ def _is_in_json_folder(path: Path, root: Path) -> bool:
 
 
 def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
-    """Drop query and qrels files that only repeat the lines of the files of the splits.
+    """Drop combined query and qrels files, that is, those whose lines all occur in other files.
 
-    If there are no files such as `train.tsv` for the splits, nothing is dropped. Query
-    files are sorted with split files first, so that a query that also occurs in another file keeps
-    its split.
+    Files of one split, such as `train.tsv`, are kept; without such files, nothing is dropped. They
+    are sorted before other query files, so that a query that also occurs in another file keeps its
+    split.
     """
     if {split for _, _, split in snapshot.queries} & {"train", "heldout"}:
         ordered = sorted(snapshot.queries, key=lambda query: query[2] == "test")

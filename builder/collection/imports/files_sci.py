@@ -93,7 +93,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 
 def _language(path: Path) -> str:
-    """Return the language of a file: English, except in exports of collections without English."""
+    """Return the language of a file: that of the `longeval export` that wrote it, or English."""
     return exported_language(path) or ENGLISH
 
 

@@ -83,7 +83,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 
 def _add_shared_files(root: Path, files: list[Path], snapshots: dict[str, SnapshotFiles]) -> None:
-    """Add the databases and query texts of all snapshots to each snapshot."""
+    """Add the databases and query text files that all snapshots share to each snapshot."""
     databases = [path for path in files if path.name == URL_DATABASE]
     texts = [path for name in QUERY_TEXT_FILES for path in files if path.name == name]
     folders = [Path(relative_path(path, root)).parent for path in texts]
@@ -117,7 +117,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
 def _group_document_files(
     root: Path, files: list[Path], months_by_label: dict[str, str]
 ) -> list[tuple[tuple[str, str, str], list[Path]]]:
-    """Return the document files by (month, language, kind); TREC files follow JSON files."""
+    """Group document files by month, language and `json` or `trec`; `json` comes before `trec`."""
     paths_by_kind: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
         folder = _parse_snapshot_folder(Path(relative_path(path, root)).parts[:-1])
@@ -128,9 +128,10 @@ def _group_document_files(
 
 
 def _parse_snapshot_folder(path_parts: tuple[str, ...]) -> tuple[str, str, str] | None:
-    """Return (label, language, kind) of the snapshot folder in a path, such as `Trec/2022-06_fr`.
+    """Find the snapshot folder in a path, such as `Trec/2022-06_fr`, and parse its name.
 
     Returns:
+        (label, language, lowercase name of the parent folder), such as `("2022-06", "fr", "trec")`;
         None if the path contains no snapshot folder.
     """
     for index, part in enumerate(path_parts):
@@ -142,15 +143,15 @@ def _parse_snapshot_folder(path_parts: tuple[str, ...]) -> tuple[str, str, str] 
 
 
 def _select_qrels_files(paths: list[Path]) -> list[Path]:
-    """Return the qrels files to use; prefer processed files and names without a language."""
+    """Select the qrels files: preferably processed ones whose names contain no language."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 
 
 def _language_from_folder_names(folder_names: tuple[str, ...]) -> str:
-    """Return the language of the innermost folder in a path that names one; default: French.
+    """Return the language in the innermost folder name that contains one; default: French.
 
-    The name of the folder is that of a language, or ends with it: `English`, `en`, `release_en`.
+    Such a name is, or ends with, the name or code of a language: `English`, `en`, `release_en`.
     """
     last_words = (re.split(r"[\W_]+", name.lower())[-1] for name in reversed(folder_names))
     return next((LANGUAGE_NAMES[word] for word in last_words if word in LANGUAGE_NAMES), FRENCH)

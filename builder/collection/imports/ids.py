@@ -24,7 +24,7 @@ from schemas import DOC_ID_PATTERN, QUERY_ID_PATTERN, ReleaseIds
 
 UPDATE_TIME_COLUMN = "last_updated_at"
 MIN_MILLISECONDS = 10**11
-"""Update times of at least this number are in milliseconds; in seconds, it is the year 5138."""
+"""Smallest number that is read as a time in milliseconds; in seconds, it is in the year 5138."""
 
 
 class KeyAssigner:
@@ -47,12 +47,12 @@ class KeyAssigner:
 
 
 def query_text_keys(texts: Sequence[str]) -> list[str | None]:
-    """Fold each query text and return its key, or None if it has no letters or digits."""
+    """Return the text key of each query text, or None for a text without letters and digits."""
     return [query_id(key64(folded)) if folded else None for folded in fold_texts(texts)]
 
 
 def fallback_query_keys(release_id: str, id_scope: str) -> tuple[str, ...]:
-    """Return the candidate keys of a query that are derived from its id, best first."""
+    """Return the candidate keys of a query that are derived from its id, in order of preference."""
     generated = query_id(key64(f"query {release_id} of {id_scope}"))
     return (release_id, generated) if re.fullmatch(QUERY_ID_PATTERN, release_id) else (generated,)
 
@@ -162,7 +162,7 @@ def _query_sqlite(path: Path, sql: str, expected_table: str) -> Iterator[tuple[o
 def build_release_ids_table(
     kind: str, keys: dict[str, str], text_keys: dict[str, str | None] | None = None
 ) -> pl.DataFrame:
-    """Return a `schemas.ReleaseIds` table with the key of each query or document id."""
+    """Return a `schemas.ReleaseIds` table with the assigned key of each query or document id."""
     texts = text_keys or {}
     rows = [(kind, release_id, key, texts.get(release_id)) for release_id, key in keys.items()]
     return pl.DataFrame(rows, schema=ReleaseIds.dtypes(), orient="row")

@@ -10,7 +10,7 @@ from builder.runtime.ledger import RejectWriter, RowLedger
 from schemas import Irregularities
 
 EXAMPLE_LENGTH = 80
-"""Maximum length of an example in characters."""
+"""Maximum length in characters of an example of an irregularity."""
 
 
 class ImportLog:
@@ -30,19 +30,19 @@ class ImportLog:
     def add_irregularity(
         self, kind: str, file: str, line: int, example: str, count: int = 1
     ) -> None:
-        """Count records accepted despite an irregularity, and keep the first one as an example."""
+        """Count records accepted despite an irregularity; keep an example of each kind per file."""
         self._counts[file, kind] += count
         self._examples.setdefault((file, kind), (line, example[:EXAMPLE_LENGTH]))
 
     def add_faults(self, other: "ImportLog") -> None:
-        """Add the rejects and irregularities of another log, but not the records it accepted."""
+        """Add the rejects and irregularities of another log, but not its accepted records."""
         self.records_read += len(other._rejects)
         self._rejects += other._rejects
         self._counts.update(other._counts)
         self._examples |= other._examples
 
     def write_tables(self, folder: Path) -> RowLedger:
-        """Write the tables `rejects` and `irregularities`; return the record counts as a ledger."""
+        """Write the log as tables `rejects` and `irregularities`; return the record counts."""
         ledger = RowLedger("records", rows_in=self.records_read)
         with RejectWriter(folder, "import", ledger) as rejects:
             for reason, file, line, key in self._rejects:

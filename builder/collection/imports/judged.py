@@ -50,8 +50,9 @@ def assign_query_keys(
 ) -> tuple[pl.DataFrame, KeyAssigner]:
     """Reject queries with a repeated id, and assign a key to each remaining query.
 
-    If several ids have the same text, the smallest id gets the key of the text, so that the choice
-    does not depend on the snapshot.
+    If several ids have the same text, the smallest id (by length, then alphabetically) gets the
+    key of the text, so that the choice does not depend on the snapshot. The keys of the others are
+    derived from their ids.
 
     Returns:
         Queries with columns `query_id`, `text`, `split` and `text_key`, and the key of each id.
@@ -72,7 +73,7 @@ def assign_query_keys(
 def match_translations(
     queries: pl.DataFrame, source_queries: pl.DataFrame, import_log: ImportLog
 ) -> dict[str, str]:
-    """Return the English text of each query id; reject repeated ids and ids without an original.
+    """Return the English text of each query id; reject repeated ids, and ids without French text.
 
     Args:
         queries: English queries.

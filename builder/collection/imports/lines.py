@@ -28,9 +28,9 @@ REPORTED_TEXT_FAULTS = (
     "nothing_left_after_folding",
     "search_operator",
 )
-"""Faults in query texts that are logged as irregularities."""
+"""Names of the faults in query texts that are logged as irregularities."""
 _GRADE = re.compile(r"([+-]?\d{1,4})(?:\.0{1,4})?", re.ASCII)
-"""Integer grade, possibly written as a float such as `1.0`, which trec_eval also accepts."""
+"""Pattern of an integer grade, which may be written as a float such as `1.0`, as in trec_eval."""
 CONTROL_CHARACTER = r"\p{Cc}"
 
 

@@ -25,14 +25,14 @@ def exported_language(path: Path) -> str | None:
     """Return the language of the export of this package that contains a file.
 
     Returns:
-        Language code; None if no export contains the file, or if it has several languages.
+        Language code; None if no export contains the file, or if the export has several languages.
     """
     languages = _read_entry(path, "languages")
     return str(languages[0]) if isinstance(languages, list) and len(languages) == 1 else None
 
 
 def _read_entry(path: Path, key: str) -> object:
-    """Return an entry in the description of the export that contains a file; None if absent."""
+    """Look up a key in the description of the export that contains a file; None if not found."""
     descriptions = (folder / METADATA for folder in path.resolve().parents)
     nearest = next((file for file in descriptions if file.is_file()), None)
     return None if nearest is None else read_metadata_value(nearest, key)

@@ -50,7 +50,7 @@ class ImportPlan:
         }
 
     def warnings(self) -> list[str]:
-        """Return warnings about snapshots without documents, and about judgements."""
+        """Return warnings about missing documents, skipped judgements and qrels variants."""
         return [
             *self._document_warnings(),
             *self._judgement_warnings(),

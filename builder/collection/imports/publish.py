@@ -90,19 +90,21 @@ SELECT r.* REPLACE (i.key AS query_id, j.key AS doc_id) FROM qrels AS r
 JOIN ids AS i ON i.kind = 'query' AND i.id = r.query_id
 JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 }
-"""SQL query for each table; replaces ids with keys that are the same in all snapshots."""
+"""SQL query that replaces the ids in each table with keys that are the same in all snapshots."""
 
 
 def write_tables_with_stable_ids(
     folder: Path, snapshot: str, limits: ResourceLimits
 ) -> dict[str, Table]:
-    """Write documents, queries and qrels of a snapshot to the scratch folder, with stable keys.
+    """Write documents, queries and qrels of a snapshot to the scratch folder, with keys as ids.
+
+    Unlike the ids of a release, the keys are the same in all snapshots.
 
     Args:
         folder: Version folder of an imported release.
         snapshot: Name of the snapshot.
-        limits: Memory limit, thread count and scratch folder, which must not have a folder named
-            like the snapshot.
+        limits: Memory limit, thread count and scratch folder, which must not contain a folder with
+            the name of the snapshot.
 
     Returns:
         The tables `documents`, `queries` and `qrels` by name.

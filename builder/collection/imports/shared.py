@@ -57,7 +57,7 @@ def _read_query_file(path: Path, root: Path, import_log: ImportLog) -> pl.DataFr
 
 
 def _combine_queries(frames: Sequence[pl.DataFrame], import_log: ImportLog) -> pl.DataFrame:
-    """Concatenate queries, keep the first of each id, and reject later ones with another text."""
+    """Combine frames; keep the first query of each id, and reject later ones with another text."""
     queries = pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
     text = pl.col("text").str.replace_all(r"\s+", " ")
     contradicting = queries.filter(text != text.first().over("query_id"))

@@ -153,7 +153,8 @@ def write_snapshot(
         progress: Progress display; advanced by the number of documents.
 
     Returns:
-        Ledger of the records read, and row counts of `queries`, `qrels` and `documents`.
+        Ledger, that is, counts of the records read, kept and rejected; and row counts of `queries`,
+        `qrels` and `documents`.
     """
     documents = DocumentImporter(snapshot, release, queries.import_log)
     qrels = build_qrels_table(
@@ -185,7 +186,7 @@ def write_snapshot(
 
 
 def _note_lost_queries(import_log: ImportLog, judged_ids: pl.Series) -> list[str]:
-    """Return a note about queries whose judgements were all rejected because of their grades."""
+    """Return a note on queries whose judgements all have unknown grades, which are rejected."""
     lost = sorted(import_log.queries_with_unknown_grades - {*judged_ids})
     if not lost:
         return []

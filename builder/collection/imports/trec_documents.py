@@ -15,15 +15,15 @@ from builder.collection.imports.release_document import MAX_DOCUMENT_BYTES, Rele
 _MAX_BOUNDARY_BYTES = 256
 """Maximum size in bytes of the tags and spaces that separate two documents."""
 _BOUNDARY = re.compile(rb"<(?:(/)DOC>[ \t\r]{0,200}\n|DOC>\s{0,200}<DOC(?:NO|ID)>)")
-"""End of a document at the end of a line, or start of a document.
+"""Pattern of the end tag of a document at the end of a line, or of the start of a document.
 
-A `<DOC>` that is not followed by an id may be part of a text.
+A start tag must be followed by the document id, because `<DOC>` alone may be part of a text.
 """
 _ANY_DOC_TAG = re.compile(rb"</?DOC(?:NO|ID)?\b")
 _DOCNO = re.compile(rb"<DOCNO>\s*([^<>\s]{1,200})\s*</DOCNO>")
 _DOCID = re.compile(rb"<DOCID>\s*([^<>\s]{1,200})\s*</DOCID>")
 _FIELD = re.compile(rb"<(DOCNO|DOCID|TITLE|URL)>([^<]*)</\1>")
-"""Field that is imported, apart from `<TEXT>`."""
+"""Pattern of the imported fields other than `<TEXT>`."""
 _TAG = re.compile(rb"<[^<>]*>")
 _BETWEEN_TEXTS = re.compile(rb"</TEXT>\s*<TEXT>")
 
@@ -80,7 +80,7 @@ def _split_at_documents(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _is_end_of_document(preceding_bytes: bytes) -> bool:
-    """Whether a `</DOC>` after these bytes is alone on its line or directly after `</TEXT>`."""
+    """Whether a `</DOC>` after the given bytes is alone on its line or directly after `</TEXT>`."""
     preceding = preceding_bytes.rstrip(b" \t")
     return not preceding or preceding.endswith((b"\n", b"</TEXT>"))
 
@@ -119,7 +119,7 @@ def _parse_trec_document(
 
 
 def _parse_fields(outside_text: bytes) -> tuple[dict[bytes, bytes], str]:
-    """Return all fields of a document but its text, and the content that is not imported."""
+    """Return the fields of a document except its text, and any content that is not imported."""
     fields: dict[bytes, bytes] = {}
 
     def take_first(field: re.Match[bytes]) -> bytes:

@@ -23,9 +23,9 @@ from builder.runtime.publisher import SUMS
 EXPORT_FILES = {SUMS, METADATA}
 """Names of the files that `longeval export` adds to every layout."""
 DOCUMENT_FOLDERS = {"documents", "json", "trec"}
-"""Names, in lower case, of the folders of documents in all layouts."""
+"""Lowercase names of the folders that contain documents in any layout."""
 JUDGEMENT_FOLDERS = {"qrels", JUDGEMENTS}
-"""Names, in lower case, of the folders of judgements in all layouts."""
+"""Lowercase names of the folders that contain judgements in any layout."""
 NOT_NAMED = "the file names do not match this layout"
 
 
@@ -34,7 +34,7 @@ class UnreadFiles:
     """Group of files that an import skips for one common reason.
 
     Args:
-        reason: Reason, such as `TREC_IS_READ`.
+        reason: Reason why the files are skipped, such as `TREC_IS_READ`.
         count: Number of files.
     """
 
@@ -81,7 +81,7 @@ def _unread_reason(path: Path, reasons: Mapping[Path, str]) -> str:
 
 
 def find_unread_documents(unread_files: Mapping[str, UnreadFiles]) -> list[str]:
-    """Return unread files and folders that may contain documents missing from the read files."""
+    """Return unread files and folders that may contain documents that are not imported."""
     return [
         name
         for name, files in unread_files.items()

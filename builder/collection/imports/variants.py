@@ -43,8 +43,8 @@ def select_qrels_variant(snapshots: Collection[SnapshotFiles], qrels_variant: st
 
     Args:
         snapshots: Snapshots whose `qrels` are reduced.
-        qrels_variant: Variant to keep. If None, it is the preferred variant among those that all
-            snapshots have; if there is none, each snapshot keeps its own preferred variant.
+        qrels_variant: Variant to keep; None keeps the preferred one of the variants that all
+            snapshots have or, if no variant is in all of them, the preferred one in each.
     """
     variants = [found for s in snapshots if (found := _list_variants(s.qrels))]
     shared = set.intersection(*variants) if variants else set()

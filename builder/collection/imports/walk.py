@@ -70,7 +70,7 @@ def _find_sibling_datasets(
 def _walk_folder(
     folder: Path, allowed_roots: tuple[Path, ...], ancestors: tuple[Path, ...], files: ReleaseFiles
 ) -> Iterator[Path]:
-    """Yield the files below a folder, including linked folders but without endless recursion."""
+    """Yield the files below a folder, including those in linked folders, without endless loops."""
     resolved = folder.resolve()
     if resolved in ancestors:
         return

@@ -100,7 +100,7 @@ def process_pool(
     Args:
         limits: Threads, memory and scratch space shared by all workers.
         input_bytes: Size of the input in bytes.
-        min_input_bytes: Size in bytes from which the start-up cost of processes pays off.
+        min_input_bytes: Input size in bytes from which a pool is worth the time to start it.
         memory_per_worker: Memory per process in bytes; no pool is created unless two processes fit.
     """
     count = min(limits.threads, limits.memory // memory_per_worker)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Task = Callable[[Item, "ResourceLimits"], Result]
-"""A module-level function, or a `functools.partial` of one, so that workers can import it."""
+"""Module-level function, or `functools.partial` of one, so that worker processes can import it."""
 
 ATTEMPTS = 3
 """Maximum number of attempts per item before the run fails."""
@@ -59,7 +59,7 @@ def run_in_scratch_folder(task: Task[Item, Result], limits: "ResourceLimits", it
 
 
 def worker_limits(limits: "ResourceLimits", worker_count: int) -> "ResourceLimits":
-    """Return the limits of one of several workers: one thread and an equal share of memory."""
+    """Return the limits of one of several workers: one thread and an equal share of the memory."""
     return replace(
         limits, threads=1, memory=max(1, limits.memory // worker_count), executor=LocalExecutor()
     )

@@ -40,7 +40,7 @@ class ProcessExecutor:
     Processes are spawned, not forked: multi-threaded engines do not survive a fork.
 
     Args:
-        max_workers: Maximum number of processes; None: the number of threads in the limits.
+        max_workers: Maximum number of processes; None uses the number of threads in the limits.
     """
 
     in_process = False
