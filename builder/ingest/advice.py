@@ -22,7 +22,7 @@ LOG_ADVICE = {
 }
 """Advice on how to avoid rejects of a query log, by reject reason."""
 CLICK_REASONS = ("click_not_shown", "bad_clicks")
-"""Reasons to reject a record for its clicks."""
+"""Reject reasons that concern the clicks of a record."""
 
 CRAWL_ADVICE = {
     "bad_url": "if URLs are in a different field, set crawl.fields.url; if pages have ids instead "
@@ -39,11 +39,11 @@ CRAWL_ADVICE = {
 MIN_SHARE = 0.1
 """Advice is given if more than this share of the records is rejected for the same reason."""
 LATE_SHARE = 1 / 3
-"""Impressions seem to be split if at least this share of them begins at a later rank."""
+"""Impressions seem to be split if at least this share of them begins after the usual first rank."""
 SINGLE_SHARE = 0.9
 """Impressions seem to be split if at least this share of them has a single result."""
 MIN_SINGLES = 10
-"""Minimum number of impressions for a note about those with a single result."""
+"""Minimum number of impressions in a log for a note that most of them have a single result."""
 SPLIT_ADVICE = (
     "only rows with the same time, user and query form one impression; if the rows of a search "
     "have different times, set log.fields.time to a column with the time of the search, or write "
@@ -79,13 +79,13 @@ def note_rejected_clicks(
 ) -> Iterator[str]:
     """Yield a note with advice if many of the records with clicks are rejected for their clicks.
 
-    In a log with few clicks, these may be so few of all records that `advise_on_rejects` says
-    nothing, although the remaining clicks are probably misread.
+    In a log with few clicks, such rejects may be too small a share of all records for
+    `advise_on_rejects` to mention them, although the remaining clicks are probably misread.
 
     Args:
         reject_counts: Number of rejected records by reason.
         record_count: Number of records read.
-        clicked_count: Number of impressions with clicks that were not rejected for them.
+        clicked_count: Number of records with clicks that were not rejected for their clicks.
     """
     noted = frequent_reasons(reject_counts, record_count, LOG_ADVICE)
     for reason in CLICK_REASONS:
@@ -100,7 +100,7 @@ def note_rejected_clicks(
 def note_split_impressions(
     first_rank_counts: Counter[float], size_counts: Counter[int]
 ) -> Iterator[str]:
-    """Yield a note if each row of a log in long format seems to be an impression of its own.
+    """Yield a note if impressions of a log in long format seem to be split into several ones.
 
     The likely cause is that the rows of an impression have different timestamps.
 
@@ -125,7 +125,7 @@ def note_files_without_records(
 
     Args:
         files: Files of the crawl.
-        record_counts: Number of records read, kept or rejected, by index of the file.
+        record_counts: Number of records in each file, kept or rejected, by index of the file.
     """
     names = [
         file.name

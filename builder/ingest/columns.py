@@ -75,8 +75,8 @@ def note_missing_columns(presence_by_file: Mapping[str, Mapping[str, bool]]) -> 
     """Yield a note for each optional column that is missing from some files of a snapshot.
 
     Args:
-        presence_by_file: For each file name, whether the file has each optional column, by column
-            name.
+        presence_by_file: Maps each file name to a dictionary, which maps the name of each optional
+            column to whether the file has this column.
     """
     for name in dict.fromkeys(name for columns in presence_by_file.values() for name in columns):
         has_column = {

@@ -136,7 +136,7 @@ class ZstdReader:
         return count
 
     def read(self, size: int = -1) -> bytes:
-        """Return `size` decompressed bytes, fewer at the end of the file; all if `size` < 0.
+        """Return `size` decompressed bytes (fewer at the end of the file); the rest if `size` < 0.
 
         Raises:
             EOFError: the file ends within a frame.

@@ -29,8 +29,8 @@ NULLS = frozenset({"NULL", "null", NULL, "None", "NaN", "nan", "NA"})
 
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]
-"""1-based number of the first line of a row, and its cells by column name, without missing values;
-instead of the cells, the reject reason of an invalid row."""
+"""1-based number of the first line of a row; and the cells of the row by column name, without
+missing values, or the reject reason (str) if the row is invalid."""
 
 
 class TableLayout(NamedTuple):
@@ -158,7 +158,7 @@ def read_rows(
 
 
 def _map_columns_to_cells(cells: Cells, layout: TableLayout) -> dict[str, str]:
-    """Map column names to the cells of a row; decode escapes, and omit missing values."""
+    """Return the cells of a row by column name; decode escapes, and omit missing values."""
     row = {name: cell for name, cell in zip(layout.names, cells, strict=True) if cell != NULL}
     if layout.is_escaped:
         return {name: decode_escapes(cell) for name, cell in row.items()}

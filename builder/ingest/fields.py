@@ -28,7 +28,7 @@ def rename_fields(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
 
 
 def are_default_names(log_names: Mapping[str, str]) -> bool:
-    """Whether all fields have their default names.
+    """Whether all fields of a log have their default names.
 
     Args:
         log_names: Name of each field in the log, by standard name.
@@ -65,7 +65,7 @@ def parse_id(value: object) -> str | None:
 
 
 def get_nested_value(record: dict[str, Any], name: str) -> Any:
-    """Return the value of a field by name or dotted path; None if the field is missing."""
+    """Return the value of the field with this name or dotted path; None if the field is missing."""
     if record.get(name) is not None:
         return record[name]
     value: Any = record

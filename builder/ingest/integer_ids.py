@@ -1,4 +1,4 @@
-"""Restores integer ids in CSV and TSV files to which a program wrote them as floats.
+"""Restores integer ids in CSV and TSV files, in which some programs write them as floats.
 
 Programs such as pandas convert a column of integers with missing values to floats, and write `12.0`
 for the id 12.

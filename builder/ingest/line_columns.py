@@ -29,8 +29,8 @@ NON_JSON_NUMBERS = {
     b"NaN": re.compile(rb"NaN\s*[,}\]]"),
     b"Inf": re.compile(rb"Inf(inity)?\s*[,}\]]"),
 }
-"""Maps a literal prefix, for a fast search, to the pattern of numbers that Arrow accepts although
-they are invalid JSON."""
+"""Patterns of numbers that Arrow accepts although they are invalid JSON, by the text with which the
+number starts; the text is searched first, since this is faster."""
 MAX_BRACKETS = 1000
 """Number of opening brackets above which a line may be nested too deeply for the parser."""
 CR, OPENING_BRACE, CLOSING_BRACE = b"\r{}"

@@ -1,9 +1,9 @@
 """Reads the numbered lines of plain, gzip or zstd files, and tolerates damaged files.
 
 Input: a source. Output: blocks of lines, each with the number of its first line. A line ends with
-LF. A CR before the LF and a byte order mark at the start of the file are removed. Damage is
-reported as a fault, not raised as an error: the lines before it are kept. Overlong lines are
-skipped, and reading stops at a maximum compression ratio.
+LF. A CR before the LF and a byte order mark at the start of the file are removed. If a file is
+damaged, no error is raised: the lines before the damage are kept, and a reject reason (`fault`)
+follows them. Overlong lines are skipped, and reading stops at a maximum compression ratio.
 """
 
 from collections.abc import Iterator
@@ -126,7 +126,7 @@ def read_line_blocks(
 
 
 def read_byte_chunks(source: Source) -> Iterator[tuple[bytes, str | None]]:
-    """Yield the decompressed bytes of a file in chunks, each with a reject reason or None.
+    """Yield the bytes of a file in chunks, each with None or, if reading failed, the reject reason.
 
     Reading stops after the first chunk with a reject reason.
 

@@ -18,9 +18,10 @@ from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 
 ROWS_PER_BATCH = 98_304
-"""Maximum rows per batch; log batches reach the limit `parquet_bounds.BATCH_BYTES` first."""
+"""Maximum number of rows per batch; in logs, `parquet_bounds.BATCH_BYTES` is reached before it."""
 DECODED_ROWS = 256
-"""Number of rows decoded at a time; few, since a dictionary can repeat a long text in each row."""
+"""Number of rows decoded at a time; small, since each of the rows may contain a copy of a long text
+that the dictionary of the column stores once."""
 
 NumberedBatch = tuple[int, pa.RecordBatch]
 """1-based number of the first row of a record batch, and the batch."""

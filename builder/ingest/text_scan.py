@@ -27,7 +27,8 @@ NON_LATIN_LEAD = 0xCC
 PUNCTUATION = 0xE280
 """First two UTF-8 bytes of U+2000 to U+203F."""
 CLEAN_PAIRS = np.zeros(2**16, dtype=np.bool_)
-"""Whether no character needs normalization, by the first two bytes of the character in UTF-8."""
+"""Lookup table by the first two UTF-8 bytes of a character: True if none of the characters that
+start with these bytes needs normalization."""
 for _first, _last in (
     (0xCE88, 0xCFBF),  # Greek letters
     (0xE281, 0xE282),  # small digits, currencies

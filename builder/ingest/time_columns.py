@@ -119,7 +119,7 @@ def _utc_offsets(
 
     Args:
         local_seconds: Local times, in seconds since 1970-01-01 00:00 local time.
-        params: Section with the time zone.
+        params: Section of the definition that sets the time zone.
 
     Returns:
         UTC offsets in seconds, and a Boolean mask of the times whose offset is unambiguous.

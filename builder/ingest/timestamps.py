@@ -84,7 +84,7 @@ def parse_time_with_fraction(
 
 
 def _to_seconds(number: float, unit: str) -> float:
-    """Convert a number of units to seconds; nanoseconds are rounded down to microseconds.
+    """Convert a time in the given unit to seconds; nanoseconds are rounded down to microseconds.
 
     Otherwise, the last nanoseconds of a second would be rounded to the next second.
     """
@@ -133,8 +133,8 @@ def _parse_with_format(text: str, time_format: str) -> datetime:
 def _undo_numeric_conversion(text: str, time_format: str) -> str:
     """Undo the conversion of a time such as `03062022` to a number such as `3062022.0`.
 
-    The fraction is removed, and the leading zero restored; without the zero, `strptime` would parse
-    the 30th day of a month. Other times are returned unchanged.
+    The fraction is removed, and the leading zero restored; without the zero, `strptime` would read
+    `3062022` as the 30th day of a month. Other times are returned unchanged.
     """
     digits = text if "." in time_format else text.removesuffix(".0")
     if not digits.isdecimal():

@@ -1,8 +1,8 @@
 """Converts library errors about full disks, exhausted memory and unreadable files to user errors.
 
 Polars, DuckDB and Arrow raise their own errors, often without the path. The user errors
-(`LongEvalError`) name the path, the number of bytes written and still free, or the option to
-change.
+(`LongEvalError`) name the path, state how many bytes were written and how many are free, or say
+which option or command helps.
 """
 
 import errno
@@ -15,7 +15,8 @@ from pathlib import Path
 from builder.errors import DataError, DiskError, LongEvalError, UsageError
 
 ENGINE_MODULES = {"polars", "pyarrow", "duckdb", "_duckdb"}
-"""Libraries that raise exceptions about tables; compared by name, to avoid importing them."""
+"""Names of libraries that raise exceptions about tables. An exception is attributed to a library
+by name, so that the library need not be imported."""
 OUT_OF_MEMORY = "OutOfMemoryException"
 """Name of the exception that DuckDB raises if it exceeds its memory limit."""
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -34,7 +35,8 @@ DISK_MESSAGES = {
     "Disk quota exceeded": True,
     "Read-only file system": False,
 }
-"""True if a library error with the given text means a full disk, False if a read-only disk."""
+"""Maps texts of library errors to True if they mean a full disk, and to False if a read-only
+disk."""
 
 MIN_FREE_BYTES = 2**16
 """Number of free bytes below which every library error is attributed to a full disk. Polars, for
@@ -100,8 +102,8 @@ def to_user_error(error: BaseException) -> LongEvalError | None:
 def convert_path_error(error: BaseException) -> LongEvalError | None:
     """Convert a file system error to a user error; return None for other errors.
 
-    An error without a path is only converted if the disk is full, as when standard output is
-    redirected to a file.
+    An error without a path, as when standard output is redirected to a file, is converted only if
+    the disk is full.
     """
     if not isinstance(error, OSError) or error.errno is None:
         return None
@@ -115,7 +117,7 @@ def convert_path_error(error: BaseException) -> LongEvalError | None:
 
 
 def convert_engine_error(error: BaseException) -> LongEvalError | None:
-    """Convert an error raised by Polars, DuckDB or Arrow to a user error, or return None.
+    """Convert an error raised by Polars, DuckDB or Arrow to a user error; return None for others.
 
     This is a fallback, since most readers of tables name the file in their own errors. Arrow
     reports data that cannot be decompressed as an OSError without errno.

@@ -11,7 +11,7 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 ZSTD_START = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 """Matches the first bytes of a zstd file, which is a compressed or a skippable frame."""
 ARCHIVE_NAME = re.compile(r"(?i)\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$")
-"""Matches the file name of an archive, which must be unpacked first."""
+"""Matches the file name of an archive, which must be unpacked before its files can be read."""
 BACKUP_COPY = re.compile(
     r"(?:\.(?:bak|old|orig|tmp|part|partial|crdownload|download)(?:\.(?:gz|zst))?|~"
     r"|(?: \(\d+\)| - (?:copy|copie|kopie)(?: \(\d+\))?)(?:\.\w+)*)$",
@@ -23,8 +23,8 @@ UTF16 = (
     (re.compile(rb"(?:[\t\r\n -~]\x00){4}"), "UTF-16LE"),
     (re.compile(rb"(?:\x00[\t\r\n -~]){4}"), "UTF-16BE"),
 )
-"""Patterns of the first bytes of text in UTF-16, with a byte order mark or four ASCII characters
-without one, and the name of the encoding in `iconv`."""
+"""Patterns of the first bytes of a text in UTF-16, each with the name of the encoding in `iconv`.
+The text starts with a byte order mark or, if it has none, with four ASCII characters."""
 REPACK = "decompress it, or compress it with gzip or zstd"
 UNPACK = "extract it and list its files"
 SAVE = "save it as CSV in UTF-8"

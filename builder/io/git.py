@@ -1,11 +1,12 @@
-"""Recognizes what Git leaves in place of a file: Git LFS pointers and conflict markers."""
+"""Recognizes files that Git left unusable: Git LFS pointers, and files with conflict markers."""
 
 from pathlib import Path
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-"""First bytes of a Git LFS pointer, which is checked out if the large file was not downloaded."""
+"""First bytes of a Git LFS pointer: the text file that Git checks out in place of a large file that
+was not downloaded."""
 CONFLICT_MARKER = b"<<<<<<< "
-"""Start of the line with which Git marks the first side of a merge conflict."""
+"""Start of the line that Git inserts at the beginning of each merge conflict in a file."""
 FETCH_FROM_LFS = "fetch the file with `git lfs pull`; in GitHub Actions, check out with `lfs: true`"
 RESOLVE_CONFLICT = (
     "restore the file of one side, for example with `git checkout --theirs`; files of a version "
@@ -26,7 +27,7 @@ def has_conflict_markers(path: Path) -> bool:
 
 
 def describe_checkout_fault(path: Path) -> tuple[str, str] | None:
-    """Return what Git left in place of a file, and how to correct it; None if nothing is wrong."""
+    """Return the problem with a file that Git left unusable, and the remedy; None if it is fine."""
     try:
         if is_lfs_pointer(path):
             return "the file is a Git LFS pointer", FETCH_FROM_LFS

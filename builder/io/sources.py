@@ -1,4 +1,4 @@
-"""Raw input files named in a definition, and the time interval of a snapshot."""
+"""Data types for the raw input files named in a definition and the time interval of a snapshot."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -36,7 +36,7 @@ class Interval:
 
     @classmethod
     def from_dates(cls, start: date, stop: date) -> "Interval":
-        """Create an interval from dates (midnight UTC) or timestamps (default: UTC)."""
+        """Create an interval from dates (midnight UTC) or timestamps (UTC if without a zone)."""
         return cls(_to_unix_seconds(start), _to_unix_seconds(stop))
 
 

@@ -58,7 +58,7 @@ class Table(Generic[SchemaType]):
         """Yield the rows of the table in order, as Arrow record batches.
 
         Args:
-            columns: Names of the columns to read; None: all columns.
+            columns: Names of the columns to read; None for all columns.
             batch_size: Maximum number of rows per batch.
         """
         for path in self.paths:
@@ -103,7 +103,7 @@ def to_plain_arrow_type(data_type: pa.DataType) -> pa.DataType:
 
 
 class TableWriter:
-    """Writer of a Parquet file whose row groups depend only on the rows, not on the batches.
+    """Writer of a Parquet file; its row groups depend on the rows, not on how they are batched.
 
     Row groups are compressed in a background thread.
 
@@ -246,7 +246,7 @@ def write_query_result(
         sql: Constant SQL query that ends with ORDER BY and determines the order of all rows.
         path: The file to write.
         schema: Columns and types; other columns of the result are dropped.
-        compression: A key of `COMPRESSION`.
+        compression: Codec, a key of `COMPRESSION`.
     """
     with TableWriter(path, schema, compression=compression) as writer:
         for batch in connection.sql(sql).to_arrow_reader(ROWS_PER_GROUP):

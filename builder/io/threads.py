@@ -21,7 +21,7 @@ class BackgroundThread:
         self._running: Future[None] | None = None
 
     def start(self, function: Callable[[], None]) -> None:
-        """Wait for the previous function, then start a function in the background.
+        """Wait until the previous function has finished, then run a function in the background.
 
         If the previous function raised an exception, the exception is re-raised.
         """
@@ -77,5 +77,5 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _next_or_none(iterator: Iterator[Item]) -> tuple[Item] | None:
-    """Return the next item as a 1-tuple; None after the last item."""
+    """Return the next item of an iterator as a 1-tuple; None after the last item."""
     return next(((item,) for item in iterator), None)

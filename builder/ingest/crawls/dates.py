@@ -2,7 +2,7 @@
 
 Input: the document node of an HTML page. Output: Unix seconds or None. Dates are taken from JSON-LD
 (schema.org `datePublished`, `dateModified`), else from meta elements, else from `<time>` elements.
-Dates that cannot be parsed, are before 1990, or are over a day after the fetch are ignored.
+Dates are ignored if they cannot be parsed, are before 1990, or are over a day after the fetch.
 """
 
 from collections import deque
@@ -18,8 +18,8 @@ from builder.ingest.timestamps import parse_iso_datetime
 EARLIEST = 631_152_000
 """Unix time of 1990-01-01; earlier dates are ignored, since there were no web pages before."""
 CLOCK_SKEW = 86_400
-"""Maximum seconds by which a date may be later than the fetch, to allow for time zones and wrong
-clocks."""
+"""Maximum number of seconds by which a date may be later than the fetch, to allow for time zones
+and wrong clocks."""
 MAX_NODES = 10_000
 """Maximum number of JSON values that are visited in a JSON-LD block."""
 
@@ -165,7 +165,7 @@ def _time_element_dates(labels_and_dates: Iterable[tuple[str, str]], kind: str) 
 
 
 def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
-    """Return the unparsed publication and modification dates in the JSON-LD of a page, by key."""
+    """Return the publication and modification dates in JSON-LD, unparsed, by lowercase key."""
     dates: dict[str, list[str]] = {"datepublished": [], "datemodified": []}
     for element in page.query_selector_all('script[type="application/ld+json"]')[:]:
         try:

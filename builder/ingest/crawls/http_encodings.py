@@ -3,8 +3,8 @@
 Input: a body with its transfer and content encodings. Output: the decoded body. Crawlers often
 store the decoded body with the headers of the encoded body; therefore, a body that does not have
 the declared encoding is returned unchanged. A truncated body is decoded as far as possible and
-flagged. A gzip body is decoded even if no header declares it. An encoding of another name, such as
-`utf-8` or `none`, is ignored if the body is HTML. Decoding stops at a size limit.
+flagged. A gzip body is decoded even if no header declares it. A declared encoding that is unknown,
+such as `utf-8` or `none`, is ignored if the body is HTML. Decoding stops at a size limit.
 """
 
 import zlib
@@ -125,7 +125,8 @@ def _inflate(body: bytes, window_bits: int, max_bytes: int) -> DecodedBody:
     Args:
         body: Compressed data.
         window_bits: `wbits` argument of zlib, which selects the format.
-        max_bytes: Maximum decompressed size in bytes; one more byte is returned if it is exceeded.
+        max_bytes: Maximum decompressed size in bytes; if the data are larger, one more byte than
+            this maximum is returned.
     """
     chunks, size = [b""], 0
     for _ in range(MAX_MEMBERS):

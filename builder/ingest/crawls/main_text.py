@@ -16,9 +16,10 @@ from resiliparse.parse.html import ElementNode, HTMLTree
 SHORT_MAIN_CHARS = 400
 """Length in characters below which the extracted main text may be wrong and is checked."""
 NESTING_OF_LISTS = 3
-"""Nesting depth from which resiliparse no longer takes every bulleted list for navigation."""
+"""Nesting depth at which resiliparse stops taking every bulleted list for navigation."""
 MIN_MAIN_SHARE = 0.1
-"""Minimum length of a short main text, as a fraction of the length of the visible text."""
+"""Minimum length of a short main text, as a fraction of the length of the visible text. If the main
+text is shorter, all visible text is used instead."""
 REPLACED_TAGS = {
     "time": "span",
     "button": "span",
@@ -31,15 +32,16 @@ REPLACED_TAGS = {
     "menu": "ul",
     "dir": "ul",
 }
-"""Maps tags that resiliparse does not treat as content, blocks or lists to similar tags."""
+"""Maps tags to similar tags that resiliparse, unlike the original ones, treats as content, as
+blocks or as lists."""
 REPLACED_SELECTOR = ",".join(
     [
         *(tag for tag in REPLACED_TAGS if tag != "button"),
         *(f"h{level} button" for level in range(1, 7)),
     ]
 )
-"""Selects the elements to rename. Buttons are renamed only in headings, where their text is a title
-of a section that can be expanded."""
+"""CSS selector of the elements to rename. Buttons are renamed only in headings, where their text
+is the title of a section that can be expanded."""
 SKIPPED_ELEMENTS = ["noframes", "noembed"]
 """Elements whose content is markup that browsers neither parse nor show."""
 SHORT_TEXT = re.compile(r">\s*([A-Za-z0-9]?(?:[^\x00-\x7f]|&#?\w+;))(?=\s*(?:<|\Z))")
@@ -48,8 +50,8 @@ or `&euro;`, possibly after a letter or digit, as in `où`."""
 DROPPED_BYTES = 3
 """Length in UTF-8 of the texts between two tags that resiliparse takes for icons, and drops."""
 ICON_CATEGORIES = frozenset({"So", "Co", "Cn", "Cf"})
-"""Unicode categories of the characters that are indeed icons or invisible. Compatibility
-characters, such as `℃`, are not."""
+"""Unicode categories of icons and invisible characters. Compatibility characters in these
+categories, such as `℃`, are not considered icons."""
 MARK = "\ufdd0"
 """Noncharacter that is added to a short text, and removed from the extracted text."""
 

@@ -95,7 +95,7 @@ def page_from_record(
     """Convert a crawl record to a raw page.
 
     Args:
-        record: Values by the field names that the crawl uses.
+        record: Values of the record, by the field names that the crawl uses.
         field_names: Field names that the crawl uses, by standard name.
         params: Section `[crawl]` of the definition.
 

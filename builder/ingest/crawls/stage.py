@@ -57,7 +57,7 @@ def ingest_crawl(
         progress: Advances by the number of records read.
 
     Returns:
-        Ledger with the numbers of records read, kept and rejected.
+        Ledger, which counts the records read, kept and rejected.
 
     Raises:
         FormatError: a file cannot be opened, or required columns are missing.

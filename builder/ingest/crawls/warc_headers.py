@@ -76,5 +76,5 @@ class StandardHeaderStream(DecompressedStream):
 
 
 def _standardize_header_names(header: bytes) -> bytes:
-    """Convert to standard case those header names of a record that FastWARC interprets."""
+    """Return a record header in which the names that FastWARC interprets have the standard case."""
     return NAME.sub(lambda match: NAMES[match[0].lower()], header)

@@ -19,11 +19,11 @@ MEMBER_MAGIC = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
 PEEK_BYTES = 512
 """Number of leading bytes of a compressed member that suffice to recognize a record header."""
 GZIP_CHUNK, ZSTD_CHUNK = 2**16, 2**10
-"""Number of compressed bytes per step; four bytes of a zstd frame may expand to 128 KiB."""
+"""Number of compressed bytes read per step; four bytes of a zstd frame may expand to 128 KiB."""
 
 
 def member_magic(data: mmap.mmap) -> bytes | None:
-    """Return the magic number of compressed members; None if the archive is uncompressed."""
+    """Return the magic number of the members of an archive; None if it is uncompressed."""
     return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
 
 
@@ -49,7 +49,7 @@ def may_be_record_start(data: mmap.mmap, offset: int) -> bool:
 
 
 def decompressed_member_size(data: mmap.mmap, offset: int, magic: bytes) -> int | None:
-    """Return the decompressed size of a member in bytes; None if it is damaged or truncated."""
+    """Return the decompressed size of the member at an offset; None if damaged or truncated."""
     member = read_member(data, offset, magic)
     return member.size if member is not None and member.is_complete else None
 

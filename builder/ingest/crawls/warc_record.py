@@ -37,7 +37,7 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 def read_fetch_or_reject_reason(
     record: WarcRecord, params: CrawlParameters
 ) -> FetchedDocument | str | None:
-    """Return the fetch in a WARC record or its reject reason; None if its type is skipped."""
+    """Return the fetch in a WARC record or its reject reason; None if such records are skipped."""
     if _is_skippable(record):
         return None
     return value_or_reject_reason(partial(_read_fetch, record, params), READ_ERRORS)

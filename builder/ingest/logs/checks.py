@@ -61,7 +61,7 @@ SELECT CASE WHEN len(clicks) >= len(results) AND list_count(clicks) = len(clicks
             THEN list_filter(range(1, len(clicks) + 1), lambda rank: clicks[rank] > 0) END AS ranks
 FROM records
 """
-"""Converts click flags to clicked ranks; null if flags are missing or negative."""
+"""SQL query that converts click flags to clicked ranks; null if flags are missing or negative."""
 
 ANY_TIME = Interval(-(2**62), 2**62)
 

@@ -1,4 +1,4 @@
-"""Reads CSV and TSV logs with one row per impression (wide format) or result (long format).
+"""Reads CSV and TSV logs with one row per impression (wide format) or per result (long format).
 
 Column names are taken from the header line or from `log.columns`. A quoted cell may contain at most
 `MAX_SPANNED_LINES` line breaks, so that a stray quote cannot swallow the rest of a file. In wide

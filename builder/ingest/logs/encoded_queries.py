@@ -20,7 +20,8 @@ ENCODINGS = {
 }
 """Description of each kind of encoding, and the regular expression that finds it in a text."""
 MIN_TEXTS, MIN_SHARE = 3, 0.01
-"""Minimum number and share of distinct texts with an encoding for a note; users type a few."""
+"""A note is given if at least this many distinct texts, and this share of them, are encoded; a few
+such texts may have been typed by users."""
 
 
 def note_encoded_queries(log_queries: Path) -> Iterator[str]:

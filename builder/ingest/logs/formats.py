@@ -148,7 +148,7 @@ def _open_log(
 
 
 def get_log_reader(name: str) -> LogReader:
-    """Return the named log reader, from `LOG_READERS` or the plug-in group `log_readers`.
+    """Return the log reader with this name, from `LOG_READERS` or plug-in group `log_readers`.
 
     Raises:
         UsageError: no reader has this name.

@@ -28,7 +28,7 @@ def build_impressions(
         reader: Rows with the columns of `long_format.GROUPED`.
         first_rank_counts: Receives the number of impressions by the rank of their first result.
         size_counts: Receives the number of impressions by their number of results.
-        row_is_click: Whether every row with a result is a click; other rows then have no result.
+        row_is_click: Whether every row is a click, except rows that have no result.
     """
     rest = reader.schema.empty_table()
     for batch in reader:
@@ -68,8 +68,8 @@ def _build_impressions(
 ) -> pa.Table:
     """Build a table of impressions (raw records) from rows that are sorted by impression and rank.
 
-    A `clicked` value that cannot be interpreted becomes a null click, for which the impression is
-    rejected later.
+    A `clicked` value that cannot be interpreted becomes a null click; an impression with a null
+    click is rejected later.
     """
     first = rows["first"].to_numpy()
     starts = np.flatnonzero(np.diff(first, prepend=first[0] + np.uint64(1)))

@@ -47,8 +47,8 @@ CASE WHEN list_count(list_transform({list}, lambda result: result.{rank})) = 0
                                                  coalesce(result.{clicked}::BIGINT, 0) IN (0, 1)))
                THEN list_transform({list}, lambda result: result.{url}::VARCHAR) END END
 """
-"""URLs of result objects. Null if the record is ambiguous: the ranks are not 1, 2, 3, ..., or,
-if the record lists no clicks, a `clicked` value is neither 0 nor 1."""
+"""SQL expression for the URLs of result objects. Null if the record is ambiguous: the ranks are not
+1, 2, 3, ..., or the record lists no clicks and a `clicked` value is neither 0 nor 1."""
 
 CLICKED_RESULTS = """
 CASE WHEN len({clicks}) > 0 THEN {ranks}
@@ -66,8 +66,8 @@ CASE WHEN list_max(list_transform({list}, lambda click: abs(click.{time}::DOUBLE
                          lambda click: click[3])
      ELSE list_transform({list}, lambda click: click.{rank}) END
 """
-"""Ranks of click objects, sorted by time if all clicks have a time; a single null if a time is
-ambiguous."""
+"""SQL expression for the ranks of click objects, sorted by time if all clicks have a time; a single
+null if a time is ambiguous."""
 
 
 def chunk_size(memory_limit: int) -> int:

@@ -81,9 +81,10 @@ class KeyEncoder:
     def encode(self, records: CheckedRecords, default_time: int | None = None) -> EncodedRecords:
         """Replace the strings in a batch of impressions with keys.
 
-        Reject impressions whose query is empty after folding (`query_without_letters`), that have a
-        result that is not a URL (`bad_url`), or whose single result is in fact several results
-        joined into one string (`bad_list`).
+        Reject impressions whose query is empty once accents and punctuation have been removed
+        (`query_without_letters`), impressions with a result that is not a URL (`bad_url`), and
+        impressions whose single result is in fact several results joined into one string
+        (`bad_list`).
 
         Args:
             records: Batch of impressions and rejects.

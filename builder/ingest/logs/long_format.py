@@ -123,7 +123,8 @@ def is_long_format(column_names: Iterable[str], fields: LogFields = DEFAULT_FIEL
 def optional_fields(column_names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
     """Return the standard names of the optional columns of a log with the given column names.
 
-    A log in long format (one row per result) has other optional columns than one in wide format.
+    A log in long format (one row per result) has other optional columns than a log in wide format
+    (one row per impression).
     """
     return (
         ("user", "rank", "clicked") if is_long_format(column_names, fields) else ("user", "clicks")

@@ -181,7 +181,7 @@ def _clicked_result_position(
 def _position_of_url(clicked: str, urls: list[str]) -> int:
     """Return the 1-based position of a clicked URL or id among the results; 0 if it was not shown.
 
-    If no result is written in the same way, a result with the same canonical URL was clicked.
+    If no result equals the clicked text, the first result with the same canonical URL is used.
     """
     if clicked in urls:
         return urls.index(clicked) + 1

@@ -15,7 +15,7 @@ RESULT_COUNT_REASONS = """
 WHEN len(results) > {max_results} THEN 'too_many_results'
 WHEN len(results) = 0 THEN 'no_results'
 """
-"""Branches of an SQL CASE expression for records without results or with too many.
+"""Branches of an SQL CASE expression for records with no results or too many results.
 
 `max_results` is the maximum number of results of a record.
 """

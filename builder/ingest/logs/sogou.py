@@ -1,11 +1,11 @@
 """Reads the Sogou click log (SogouQ, 2006 to 2012).
 
-Each line is a click: tab-separated fields `time user [query] rank order url`, encoded in GB18030 or
-(copies) UTF-8, with a space or tab between rank and order, and URLs without a scheme. Only clicked
-results are logged, so an impression is built from the clicks of a user for a query, with at most
-half an hour between consecutive clicks. Lines of different users may be interleaved. Times of day
-are relative to `log.session_start` or, by default, to the start of the snapshot; full timestamps,
-as in later editions (`20111230000005`), are absolute.
+Each line is a click: tab-separated fields `time user [query] rank order url`, encoded in GB18030
+or, in some copies, UTF-8, with a space or tab between rank and order, and URLs without a scheme.
+Only clicked results are logged, so an impression is built from the clicks of a user for a query,
+with at most half an hour between consecutive clicks. Lines of different users may be interleaved.
+Times of day are relative to `log.session_start` or, by default, to the start of the snapshot; full
+timestamps, as in later editions (`20111230000005`), are absolute.
 """
 
 import re

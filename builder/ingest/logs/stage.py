@@ -82,7 +82,7 @@ def ingest_log(
         progress: Advances by the number of records read.
 
     Returns:
-        Ledger with the numbers of records read, kept and rejected.
+        Ledger, which counts the records read, kept and rejected.
 
     Raises:
         FormatError: a file cannot be opened, or required columns are missing.
@@ -133,9 +133,9 @@ def _note_rejects(ledger: RowLedger, clicked: int, *, are_split: bool) -> Iterat
     """Yield notes with advice on frequent reject reasons.
 
     Args:
-        ledger: Numbers of records read and rejected.
+        ledger: Ledger, which counts the records read and rejected.
         clicked: Number of impressions with clicks.
-        are_split: Whether impressions seem to be split, which also makes them repeated.
+        are_split: Whether impressions seem to be split into several, which then count as repeated.
     """
     advice = {k: v for k, v in LOG_ADVICE.items() if k != REPEATED or not are_split}
     yield from advise_on_rejects(ledger.rejected, ledger.rows_in, advice)

@@ -106,7 +106,7 @@ class StagedLog:
         self._latest = times[-1]
 
     def sort_by_time(self, scratch: Path, connection: duckdb.DuckDBPyConnection) -> "StagedLog":
-        """Return a copy in order of time, and in the order of this log at equal times.
+        """Return a copy in order of time; impressions with equal times keep their order.
 
         Args:
             scratch: New folder for the temporary files of the copy.
@@ -121,7 +121,7 @@ class StagedLog:
         return by_time
 
     def _current_writer(self) -> pa.ipc.RecordBatchFileWriter:
-        """Return the writer of the current part file; start a new part if that one is full."""
+        """Return the writer of the current part file; start a new part if it is full or missing."""
         if self._part is None or not self._room:
             self._close_part()
             self._parts.append(self._scratch / f"part-{len(self._parts):05d}.arrow")
@@ -136,7 +136,7 @@ class StagedLog:
             self._part = None
 
     def write_impressions(self, folder: Path, dropped_numbers: Numbers, threads: int) -> int:
-        """Write the table `impressions` without dropped rows; return the number of rows.
+        """Write the table `impressions` without dropped rows; return the number of rows written.
 
         Args:
             folder: Output folder of the table; receives at least one part file.

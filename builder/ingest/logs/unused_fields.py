@@ -1,4 +1,4 @@
-"""Notes names in `[log.fields]` that no record of a JSON Lines or Parquet log has.
+"""Yields notes about names in `[log.fields]` that no record of a JSON Lines or Parquet log has.
 
 In CSV and TSV logs, and for columns of Parquet logs, such names are errors (see `columns`). Fields
 of JSON objects may be absent from some records, so a sample of the records is searched.
@@ -27,8 +27,8 @@ LISTS = {
     "clicked": ("results",),
     "click_time": ("clicks",),
 }
-"""Optional fields without which a log is read differently but not rejected, by standard name, with
-the lists whose objects have them."""
+"""Maps the standard name of each optional field to the lists whose objects have this field. A log
+without such a field is not rejected, but read differently."""
 
 
 def note_unused_fields(files: Sequence[LogFile], params: LogParameters) -> Iterator[str]:
@@ -76,10 +76,10 @@ def _read_records(file: LogFile, params: LogParameters) -> Iterator[Record]:
 
 
 def _parent_objects(record: Record, own: str, fields: LogFields) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a record that may have a field, given its standard name.
+    """Yield the objects in a record that may have the field with the given standard name.
 
-    These are the record itself for `user`, and for fields of results in long format; otherwise, the
-    objects in the lists of results or clicks.
+    The field `user`, and in long format the fields of a result, belong to the record itself. Other
+    fields belong to the objects in the lists of results or clicks.
     """
     lists = [get_nested_value(record, getattr(fields, name)) for name in LISTS[own]]
     if not lists or (lists[0] is None and own != "click_time"):

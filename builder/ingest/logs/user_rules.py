@@ -1,4 +1,4 @@
-"""User rules, which drop repeated impressions and the impressions of bots from a whole log.
+"""Finds the impressions that the user rules drop: repeated impressions, and those of bots.
 
 The rules, in order of precedence:
 

@@ -162,7 +162,7 @@ def _read_actions(
 
 
 def _split_action_line(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
-    """Split a line into fields; return the reject reason if it matches none of the patterns."""
+    """Split a line into fields; return the reject reason if it is invalid or matches no pattern."""
     if line is None:
         return LINE_TOO_LONG
     if not line.strip():
