@@ -157,5 +157,5 @@ def make_world(folder: Path) -> tuple[Path, str]:
 
 
 def published(definition: Path) -> Path:
-    """The version of the undisturbed build that `make_world` put beside a world."""
+    """Return the version that the undisturbed build of `make_world` published next to a world."""
     return builder.open_collection(definition.parents[1] / "undisturbed").path

@@ -1,4 +1,4 @@
-"""Real pages at several dates, with simulated users: what is known of them comes out."""
+"""Real pages at several dates, with simulated users: the build finds what was simulated."""
 
 from itertools import pairwise
 from pathlib import Path
