@@ -1,9 +1,10 @@
 """`python -m tests.mutants PACKAGE`: what share of seeded faults in a package its tests find.
 
-Each mutant of a sample is made in a temporary copy of the working tree and tested there by pytest:
-first by the tests that execute its line, the fastest first, then, unless no other test can notice
-it, by all of them. pytest stops at the first failure. Mutants, their files and their diffs are
-printed. The exit code is 1 where a smaller share than `--least` is killed.
+Each mutant of a sample is made in a temporary copy of the working tree and tested there by pytest,
+with the tests of its package: first by those that execute its line, the fastest first, then, unless
+no other test can notice it, by all of them. pytest stops at the first failure. Mutants, their files
+and their diffs are printed. `builder` samples all packages. The exit code is 1 if a smaller share
+than `--least` is killed.
 """
 
 import argparse
@@ -14,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
 
@@ -26,6 +28,14 @@ from tests.mutants.selection import SELECTED, Selection, record_tests, select_te
 
 SHORTEST_TIMEOUT = 60.0
 """Seconds; a run of the tests on a mutant may take three times as long as one without."""
+
+TESTED_ELSEWHERE = {
+    "builder/commands": ["tests/cli"],
+    "builder/models": ["tests/translation"],
+    "builder/parameters": ["tests/definition", "tests/golden", "tests/cli"],
+    "builder/plugins.py": ["tests/project"],
+}
+"""Tests of modules and packages that have no folder of their own below `tests`."""
 
 
 def main(arguments: list[str]) -> int:
@@ -39,16 +49,12 @@ def main(arguments: list[str]) -> int:
             package = Path(options.package)
             files = [package] if package.is_file() else sorted(package.rglob("*.py"))
             mutants = sample_mutants(files, options.count, options.seed)
-            tests = options.tests or [_tests_of(package)]
-            begun = time.perf_counter()
-            recording = record_tests(tests)
-            timeout = max(SHORTEST_TIMEOUT, 3 * (time.perf_counter() - begun))
             killed = sum(
-                _is_killed(mutant, select_tests(recording, mutant), tests, timeout)
-                for mutant in mutants
+                _count_killed(group, tests)
+                for tests, group in _by_tests(mutants, options.tests).items()
             )
     share = killed / max(1, len(mutants))
-    sys.stdout.write(f"{killed} of {len(mutants)} mutants killed ({share:.0%}) by {tests}\n")
+    sys.stdout.write(f"{killed} of {len(mutants)} mutants killed ({share:.0%})\n")
     return int(share < options.least)
 
 
@@ -57,7 +63,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("package", help="folder or file, such as builder/clicks")
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tests", nargs="*", help="absent: the folder below tests/ of that name")
+    parser.add_argument("--tests", nargs="*", help="default: of each mutant, those of its package")
     parser.add_argument("--least", type=float, default=0.0, help="share that must be killed")
     return parser.parse_args(arguments)
 
@@ -72,13 +78,40 @@ def _copy_tree(root: Path, copy: Path) -> None:
             shutil.copy2(root / name, copy / name)
 
 
-def _tests_of(package: Path) -> str:
-    """The folder below `tests` that is named as the package, or as the nearest one around it."""
-    for folder in (package, *package.parents):
+def _by_tests(
+    mutants: Sequence[MutationSpec], tests: Sequence[str] | None
+) -> Mapping[tuple[str, ...], list[MutationSpec]]:
+    """Group mutants by the tests to run on them: the given ones, or those of their packages."""
+    groups = defaultdict(list)
+    for mutant in mutants:
+        groups[tuple(tests or _tests_of(Path(mutant.module_path)))].append(mutant)
+    return groups
+
+
+def _tests_of(module: Path) -> list[str]:
+    """Return the folder below `tests` that is named as a package, or as the nearest one around it.
+
+    Packages without a folder are tested by that of another package (`TESTED_ELSEWHERE`).
+    """
+    for folder in (module, *module.parents):
         tests = Path("tests", *folder.parts[1:])
+        if elsewhere := TESTED_ELSEWHERE.get(folder.as_posix()):
+            return elsewhere
         if tests.is_dir():
-            return tests.as_posix()
-    return "tests"
+            return [tests.as_posix()]
+    return ["tests"]
+
+
+def _count_killed(mutants: Sequence[MutationSpec], tests: Sequence[str]) -> int:
+    """Record a run of the tests without a mutant, and count the mutants that they kill."""
+    begun = time.perf_counter()
+    recording = record_tests(tests)
+    timeout = max(SHORTEST_TIMEOUT, 3 * (time.perf_counter() - begun))
+    killed = sum(
+        _is_killed(mutant, select_tests(recording, mutant), tests, timeout) for mutant in mutants
+    )
+    sys.stdout.write(f"{killed} of {len(mutants)} killed by {' '.join(tests)}\n")
+    return killed
 
 
 def _is_killed(

@@ -105,9 +105,9 @@ class Laboratory:
         try:
             if cause.change is not None:
                 self._write(cause, draw)
-            if cause.struck:
-                struck = set(draw.sample(range(1, len(lines)), cause.struck))
-                topics.write_text("".join(x for n, x in enumerate(lines) if n not in struck))
+            if cause.deleted_topics:
+                deleted = set(draw.sample(range(1, len(lines)), cause.deleted_topics))
+                topics.write_text("".join(x for n, x in enumerate(lines) if n not in deleted))
             (self.world / "workflow.toml").write_text(f"{definition}\n{cause.definition}")
             return self._build("after")
         finally:

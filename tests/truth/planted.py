@@ -1,7 +1,7 @@
 """Changes of known cause: what an organiser changes, and what the web and its users change.
 
 A change works on the second month of a simulated world: its crawl and its log, as parsed records
-in order (`World`), or its definition, as lines that are appended or topics that are struck. Each
+in order (`World`), or its definition, as lines that are appended or topics that are deleted. Each
 draws from a generator of its own, so that the same seed plants the same change.
 """
 
@@ -21,7 +21,7 @@ class Cause:
         check: The check that must name it; None for a change of the world.
         change: Changes the raw data of the second month.
         definition: Lines for the definition by which the second month is built.
-        struck: Topics that are struck from the list for the second month.
+        deleted_topics: Number of topics deleted from the list for the second month.
         shifted: Whether judgements are attached to the next query.
     """
 
@@ -29,7 +29,7 @@ class Cause:
     check: str | None = None
     change: Callable[[World, Draw], None] | None = None
     definition: str = ""
-    struck: int = 0
+    deleted_topics: int = 0
     shifted: bool = False
 
 
@@ -39,7 +39,7 @@ CAUSES = (
     Cause("30 % of pages missing", "crawl_holds_shown", faults.lose_pages),
     Cause("a third of hosts missing", "hosts_are_crawled", faults.lose_hosts),
     Cause("texts cut at 400 characters", "texts_end_freely", faults.cut_texts),
-    Cause("two topics struck", "topics_are_the_same", struck=2),
+    Cause("two topics deleted", "topics_are_the_same", deleted_topics=2),
     Cause("minimum of users 5 -> 20", "floors_stand", definition="[select]\nmin_users = 20\n"),
     Cause("grade thresholds moved", "cuts_stand", definition="[qrels]\ncuts = [0.25, 0.55]\n"),
     Cause("another prior", "priors_stand", definition=FIXED_PRIOR),
@@ -61,7 +61,7 @@ CAUSES = (
     Cause("topical shift", None, events.shift_topics),
     Cause("20 % of pages gone", None, events.remove_pages),
     Cause("20 % of pages rewritten", None, events.rewrite_pages),
-    Cause("two hosts ask for a subscription", None, events.wall_off),
+    Cause("two hosts introduce a paywall", None, events.wall_off),
     Cause("two hosts go offline before the crawl", None, events.end_hosts),
     Cause("8 % of pages disappear before the crawl", None, events.end_pages),
     Cause("a new template on five hosts", None, events.add_template),
@@ -71,7 +71,7 @@ CAUSES = (
     Cause("one query brings 40 % of impressions", None, events.ask_one_query),
     Cause("bots", None, events.send_bots),
     Cause("longer queries", None, events.lengthen_queries),
-    Cause("a page of the search engine first in all results", None, events.show_own_pages),
+    Cause("the search engine ranks its own page first", None, events.show_own_pages),
     Cause("answers above the results", None, events.answer_queries),
     Cause("nothing", None),
 )
