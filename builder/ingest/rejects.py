@@ -39,7 +39,7 @@ def value_or_reject_reason(
         return read()
     except RejectError as reject:
         return str(reject)
-    except PROCESS_ERRORS + reraise:
+    except (*PROCESS_ERRORS, *reraise):
         raise
     except BaseException:
         return UNREADABLE

@@ -4,7 +4,7 @@ In: files. Out: mutants (cosmic-ray's `MutationSpec`), at most one at each posit
 since an operator that has ten replacements would otherwise be sampled ten times as often as one
 that has a single replacement. Annotations are not mutated: no test can see them. Mutants that are
 no valid Python, such as a keyword-only marker `*` replaced by `%`, are not counted as killed: they
-are left out.
+are left out, as are mutants that cosmic-ray cannot make (of `*A` in `except (*A, B)`).
 """
 
 import ast
@@ -15,10 +15,9 @@ from itertools import islice
 from pathlib import Path
 
 import cosmic_ray.plugins
-from cosmic_ray.commands import init
+from cosmic_ray.ast import ast_nodes, get_ast_from_path
 from cosmic_ray.mutating import mutate_code
-from cosmic_ray.plugins import get_operator
-from cosmic_ray.work_db import WorkDB, use_db
+from cosmic_ray.plugins import get_operator, operator_names
 from cosmic_ray.work_item import MutationSpec
 
 from tests.mutants.sql import SqlReplacer
@@ -44,27 +43,33 @@ def sample_mutants(files: Sequence[Path], count: int, seed: int) -> list[Mutatio
 
 
 def _is_valid(mutant: MutationSpec) -> bool:
-    """Whether the mutated file can be compiled."""
+    """Return whether the file can be mutated, and compiled then."""
     operator = get_operator(mutant.operator_name)(**mutant.operator_args)
-    code = mutate_code(mutant.module_path.read_text("utf-8"), operator, mutant.occurrence)
+    source = mutant.module_path.read_text("utf-8")
     try:
+        code = mutate_code(source, operator, mutant.occurrence)
         compile(code or "", str(mutant.module_path), "exec")
-    except SyntaxError:
+    except (SyntaxError, AttributeError):
         return False
     return code is not None
 
 
 def _by_position(files: Sequence[Path]) -> dict[tuple[str, Position], list[MutationSpec]]:
     """The mutants by file and position, in the order of their operators."""
-    with use_db(":memory:", WorkDB.Mode.create) as database:
-        init(files, database, {})
-        mutants = [mutant for item in database.work_items for mutant in item.mutations]
-    skipped = {path: _annotations(path.read_text("utf-8")) for path in files}
     found = defaultdict(list)
-    for mutant in sorted(mutants, key=lambda m: (m.operator_name, m.occurrence)):
-        start = tuple(mutant.start_pos)
-        if not any(first <= start < last for first, last in skipped[mutant.module_path]):
-            found[str(mutant.module_path), start].append(mutant)
+    operators = {name: get_operator(name) for name in sorted(operator_names())}
+    for path in files:
+        skipped = _annotations(path.read_text("utf-8"))
+        nodes = list(ast_nodes(get_ast_from_path(path)))
+        for name, operator in operators.items():
+            if operator.arguments():
+                continue
+            mutated = operator().mutation_positions
+            spans = [span for node in nodes for span in mutated(node)]
+            for occurrence, (start, end) in enumerate(spans):
+                if not any(first <= start < last for first, last in skipped):
+                    mutant = MutationSpec(path, name, occurrence, start, end)
+                    found[str(path), start].append(mutant)
     return found
 
 

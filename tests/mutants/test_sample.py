@@ -58,6 +58,13 @@ def test_mutants_that_are_no_python_are_left_out(tmp_path: Path) -> None:
     assert sum(mutant.start_pos == (2, 15) for mutant in found) == 20
 
 
+def test_mutants_that_cannot_be_made_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text("try:\n    pass\nexcept (*ERRORS, OSError):\n    pass\n")
+    found = [mutant for seed in range(20) for mutant in sample_mutants([path], 1000, seed)]
+    assert {tuple(mutant.start_pos) for mutant in found} == {(3, 17)}
+
+
 @pytest.mark.parametrize("number", [0, 1])
 def test_examples_of_sql(number: int) -> None:
     example = SqlReplacer.examples()[number]
