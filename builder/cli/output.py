@@ -100,7 +100,7 @@ def join_reasons(result: "StepResult", limit: int = 3) -> str:
 
 
 def format_row_counts(ledger: "RowLedger") -> str:
-    """Format the numbers of rows read, kept, and rejected by reason."""
+    """Format how many rows were read, how many were kept, and how many were rejected per reason."""
     reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(ledger.rejected.items()) if n)
     counts = f"{ledger.rows_in:,} {ledger.unit} = {ledger.rows_out:,} kept"
     rejected = sum(ledger.rejected.values())

@@ -64,7 +64,7 @@ class BuildReport:
 
     @property
     def conditional_step_count(self) -> int:
-        """Number of steps that would run only if earlier steps change a table that they read.
+        """Number of steps that would run only if earlier steps change their input tables.
 
         The number is 0 without `explain`.
         """

@@ -9,7 +9,7 @@ from builder.explore.page_request import PageRequest
 from builder.explore.render import render_macro
 
 ALL = ("", "all")
-"""Option of a drop-down list that disables the filter."""
+"""Option that disables the filter of a drop-down list."""
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ FIRST_ROW_SQL = {
     "sentences": "SELECT 1 FROM translations LIMIT 1",
     "rejects": "SELECT 1 FROM rejects LIMIT 1",
 }
-"""SQL that returns one row if a table has rows and no row otherwise, by table name."""
+"""SQL that tests whether a table is empty, by table name; it returns one row or none."""
 
 
 def open_collection_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -> CollectionSource:

@@ -29,13 +29,13 @@ ID_COLUMNS = {
     "queries": {"query_id": "query"},
     "qrels": {"query_id": "query", "doc_id": "document"},
 }
-"""Columns of ids that depend on the snapshot, and their kind in `ReleaseIds`, by table."""
+"""Id columns that may differ between snapshots, with their kind in `ReleaseIds`, by table."""
 
 Relation = duckdb.DuckDBPyRelation
 
 
 def tables_by_snapshot(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
-    """Yield the table with this name of each snapshot, paired with the name of the snapshot.
+    """Yield each snapshot's table of the given name, paired with the name of the snapshot.
 
     A table of the whole collection is yielded once, paired with None.
     """
