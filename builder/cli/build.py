@@ -153,7 +153,7 @@ def _print_plan(report: "BuildReport") -> None:
         action = "run" if result.has_run else "maybe" if result.is_conditional else "skip"
         typer.echo(f"{action:<5} {result.step!s:<{width}}  {join_reasons(result) or 'up to date'}")
     others = (
-        f"; {report.conditional_step_count} more would run only if their input tables change"
+        f"; {report.conditional_step_count} more would run only if an input table changes"
         if report.conditional_step_count
         else ""
     )

@@ -27,7 +27,10 @@ Cutoffs = Annotated[
     ),
 ]
 Relevance = Annotated[
-    int, typer.Option(help="Minimum rating of a relevant document: 2 vital, 1 useful, 0 neutral.")
+    int,
+    typer.Option(
+        help="Minimum rating of a relevant document: 2 (vital), 1 (useful) or 0 (neutral)."
+    ),
 ]
 AssessorRule = Annotated[
     str, typer.Option(help="Assessors that must rate a document relevant: all or any.")

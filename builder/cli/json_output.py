@@ -81,7 +81,7 @@ def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
 
 
 def _skipped_files_to_json(plan: "ImportPlan") -> dict[str, Any]:
-    """Return the files and external links that an import skips, and prior datasets not found."""
+    """Return, as JSON, the files and links that an import skips and the prior datasets it lacks."""
     return {
         "unread": {path: files.count for path, files in plan.unread_files.items()},
         "unread_reasons": {path: files.reason for path, files in plan.unread_files.items()},

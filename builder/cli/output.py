@@ -94,7 +94,7 @@ def _format_value(value: object) -> object:
 
 
 def join_reasons(result: "StepResult", limit: int = 3) -> str:
-    """Join the first `limit` reasons why a step runs, and append the number of other reasons."""
+    """Join the first `limit` reasons why a step runs, and append how many more there are."""
     remaining = len(result.reasons) - limit
     return "; ".join(result.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
 

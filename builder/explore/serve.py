@@ -30,7 +30,7 @@ def serve(
     """Serve a collection until Ctrl-C or SIGTERM.
 
     Args:
-        collection: Version folder, or parent folder of versions, of which the highest is served.
+        collection: Version folder, or collection folder, whose highest version is served.
         runs: Run file, or folder of run files; None to show no runs. The name of a run file, or of
             its folder, must contain the name of the snapshot.
         port: Port of 127.0.0.1; 0 for any free port.

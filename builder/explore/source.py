@@ -93,7 +93,7 @@ class CollectionSource:
             cursor.interrupt()
 
     def close(self) -> None:
-        """Stop all statements, and close the connection once no statement is running."""
+        """Stop all statements, and close the connection unless a statement is still running."""
         self.stop_statements()
         if not self._running:
             self._connection.close()
@@ -210,7 +210,7 @@ def open_collection_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -
     """Open a published collection for queries.
 
     Args:
-        path: Version folder, or parent folder of versions, of which the highest is opened.
+        path: Version folder, or collection folder, whose highest version is opened.
         memory_limit: Memory limit of DuckDB.
 
     Raises:

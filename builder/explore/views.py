@@ -51,8 +51,8 @@ def create_view(connection: duckdb.DuckDBPyConnection, collection: Collection, n
     """Create the view of a table, or an empty table if the collection has no files for it.
 
     Raises:
-        FormatError: A file is damaged.
-        duckdb.Error: A file is damaged, or a column is missing.
+        FormatError: The document files are missing, or a file is not a Parquet file.
+        duckdb.Error: DuckDB cannot read a file, or a column is missing.
     """
     relations = []
     for table, snapshot in tables_by_snapshot(collection, name):

@@ -58,9 +58,9 @@ class TranslationParameters(Section):
     )
     batching: Literal["exact", "fast"] = Field(
         default="exact",
-        description="Whether the other sentences in a batch may affect a translation. exact: no "
-        "(compute types other than int8 then use batches of one sentence); fast: yes, through "
-        "rounding errors",
+        description="Whether the other sentences in a batch may affect a translation. exact: no; "
+        "with compute types other than int8, every batch then has only one sentence. fast: yes, "
+        "through rounding errors",
     )
     retry: bool = Field(
         default=True,
