@@ -33,7 +33,7 @@ __all__ = [
 
 
 def suggest(word: str, choices: Iterable[str]) -> str:
-    """Return a hint for a misspelled word: a similar choice or, if there is none, all choices."""
+    """Return a hint for a misspelled word: the most similar choice, or all if none is similar."""
     words = list(choices)
     matches = get_close_matches(word, words, n=1)
     return f"did you mean {matches[0]!r}?" if matches else f"expected one of {', '.join(words)}"

@@ -29,7 +29,7 @@ class DefaultCommandGroup(CommandGroup):
         return super().parse_args(ctx, args)
 
     def default_command(self, args: list[str]) -> str:  # noqa: ARG002 - subclasses read it
-        """Return the command to run if the arguments name none: by default, the first command."""
+        """Return the name of the default command, which is the first one unless overridden."""
         return next(iter(self.commands))
 
     def _is_misspelt(self, argument: str) -> bool:
@@ -38,7 +38,7 @@ class DefaultCommandGroup(CommandGroup):
 
 _MEASURE = re.compile(r"(ir_measures:)?[A-Za-z]\w*(\([^()/]*\))?(@[\d.]+)?(\([^()/]*\))?")
 _COMMA = re.compile(r",(?![^()]*\))")
-"""Pattern of a comma outside parentheses; the comma in `nDCG(rel=1,max=4)` does not match."""
+"""Matches a comma outside parentheses, and so not the comma in `nDCG(rel=1,max=4)`."""
 
 
 def _is_measure_list(argument: str) -> bool:
@@ -50,7 +50,7 @@ VARIADIC_OPTIONS: dict[str, Callable[[str], bool]] = {
     "--measures": _is_measure_list,
     "--over": lambda argument: Path(argument).is_file(),
 }
-"""Options that take one or more values, each with a test whether an argument is another value."""
+"""Options that take one or more values, each with a function that recognizes further values."""
 
 COMMA_SEPARATED_OPTIONS = {
     *("--measures", "--split", "--cutoff", "--granularity", "--snapshot"),
@@ -99,7 +99,10 @@ def _repeat_option(option: str, argument: str) -> list[str]:
 
 
 def _split_values(option: str, argument: str) -> list[str]:
-    """Split an argument at commas, unless it is a path that exists or the option takes no list."""
+    """Split an argument at commas.
+
+    An existing path, or the argument of an option that takes no list, is returned whole.
+    """
     if option not in COMMA_SEPARATED_OPTIONS or Path(argument).exists():
         return [argument]
     return [value for value in _COMMA.split(argument) if value] or [argument]

@@ -156,7 +156,8 @@ def _search_with_expansion(
     """Search a snapshot with expanded queries.
 
     Returns:
-        The run, and a note that states how many queries have feedback documents of each source.
+        The run, and a note that counts the queries by source of their feedback documents: earlier
+        judgements, pseudo-relevance feedback or none.
     """
     from builder.evaluation import search_snapshot_with_expansion
 

@@ -122,9 +122,13 @@ def build(
 def _print_verification(
     version: Path, differing_files: Sequence[str], changed_tools: Sequence[str], *, as_json: bool
 ) -> None:
-    """Print which files and tool versions differ from those of a version; exit if any file does.
+    """Print how a published version differs from its rebuild; exit with code 1 if any file differs.
 
-    The exit code is then 1. Differing tool versions alone do not change the exit code.
+    Args:
+        version: Version folder that was verified.
+        differing_files: Paths of the files that differ from the rebuilt files.
+        changed_tools: Stages and libraries whose versions have changed since the build.
+        as_json: Whether to print JSON instead of text.
     """
     if as_json:
         print_json(verification_to_json(version, differing_files, changed_tools))
@@ -143,13 +147,13 @@ def _print_verification(
 
 
 def _print_plan(report: "BuildReport") -> None:
-    """Print the plan of a build: which steps would run, may run or would be skipped, and why."""
+    """Print which steps of a build would run, may run or would be skipped, and why."""
     width = max((len(str(result.step)) for result in report.results), default=0)
     for result in report.results:
         action = "run" if result.has_run else "maybe" if result.is_conditional else "skip"
         typer.echo(f"{action:<5} {result.step!s:<{width}}  {join_reasons(result) or 'up to date'}")
     others = (
-        f"; {report.conditional_step_count} more would run only if a table that they read changes"
+        f"; {report.conditional_step_count} more would run only if an input table changes"
         if report.conditional_step_count
         else ""
     )
@@ -168,7 +172,7 @@ def _print_result(report: "BuildReport") -> None:
     elif report.published:
         print_snapshot_statistics(report)
         for note in report.topic_changes:
-            typer.echo(escape_control_characters(f"differs from the replaced draft: {note}"))
+            typer.echo(escape_control_characters(f"change from the replaced draft: {note}"))
         typer.echo(f"published {report.version}")
     else:
         typer.echo(f"nothing to do: {report.version} is up to date")

@@ -1,4 +1,4 @@
-"""Command group `longeval classification`: collections of labeled posts over time."""
+"""Command group `longeval classification`, for collections of labeled posts over time."""
 
 from pathlib import Path
 from typing import Annotated
@@ -53,7 +53,7 @@ def build_collection(
         if report.unused_labels:
             counts = ", ".join(f"{reason} {n:,}" for reason, n in report.unused_labels.items())
             unused = pluralize(sum(report.unused_labels.values()), "post")
-            typer.echo(f"unused human labels of {unused} ({counts})")
+            typer.echo(f"human labels of {unused} were not used ({counts})")
         typer.echo(f"{'published' if report.rebuilt else 'nothing to do:'} {report.folder}")
 
 

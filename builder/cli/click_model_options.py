@@ -18,9 +18,9 @@ Iterations = Annotated[
 
 
 class NoClickRule(StrEnum):
-    """Treatment of impressions without clicks.
+    """How to treat an impression without clicks.
 
-    Either all results are treated as examined, or the impression is skipped.
+    Either all its results count as examined, or the impression is skipped.
     """
 
     ALL_EXAMINED = "all_examined"
@@ -35,21 +35,21 @@ class PriorKind(StrEnum):
 
 
 class LastClickRule(StrEnum):
-    """Definition of the last click of an impression: at the deepest rank, or latest in time."""
+    """Whether the last click of an impression is the one at the deepest rank or the latest one."""
 
     RANK = "rank"
     TIME = "time"
 
 
 class VoteUnit(StrEnum):
-    """Unit that casts one vote for a clicked result: an impression or a user."""
+    """Whether every impression counts, or every user counts once per query-URL pair."""
 
     IMPRESSION = "impression"
     USER = "user"
 
 
 class ResultPageGrouping(StrEnum):
-    """Treatment of a user's consecutive result pages for the same query: separate or joined."""
+    """Whether a user's consecutive result pages for the same query are kept separate or joined."""
 
     SEPARATE = "separate"
     JOINED = "joined"
@@ -58,7 +58,7 @@ class ResultPageGrouping(StrEnum):
 NoClick = Annotated[
     NoClickRule,
     typer.Option(
-        help="Treatment of impressions without clicks: treat all results as examined, or skip the "
+        help="How to treat impressions without clicks: count all results as examined, or skip the "
         "impression."
     ),
 ]
@@ -74,8 +74,8 @@ PriorBeta = Annotated[
 LastClick = Annotated[
     LastClickRule,
     typer.Option(
-        help="Definition of the last click of an impression: the click at the deepest rank, or the "
-        "latest click in time."
+        help="Which click of an impression counts as the last: the one at the deepest rank, or the "
+        "latest in time."
     ),
 ]
 

@@ -55,7 +55,8 @@ def run_click_model(
     log: LogFile,
     out: Annotated[Path, typer.Option(help="Output file (.parquet or .tsv).")],
     model: Annotated[
-        str, typer.Option(help="Name of the click model, as for `clicks.model` in a definition.")
+        str,
+        typer.Option(help="Click model; takes the same names as `clicks.model` in a definition."),
     ] = "sdbn",
     no_click: NoClick = NoClickRule.ALL_EXAMINED,
     prior: Prior = PriorKind.EMPIRICAL_BAYES,

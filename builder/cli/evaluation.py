@@ -56,7 +56,7 @@ def evaluate(
     split: Splits = None,
     resamples: Annotated[
         int,
-        typer.Option(min=0, help="Number of bootstrap resamples; with 0, no confidence intervals."),
+        typer.Option(min=0, help="Number of bootstrap resamples; 0 disables confidence intervals."),
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the bootstrap.")] = 0,
     confidence: Annotated[float, typer.Option(help="Level of the confidence intervals.")] = 0.95,
@@ -74,8 +74,9 @@ def evaluate(
 ) -> None:
     """Score runs on every snapshot of a collection and measure how the scores change over time.
 
-    Means are over all judged queries (column queries). Those without results in the run (missing)
-    score 0. Queries of the run without judgements (unjudged) are ignored.
+    Scores are averaged over all judged queries (counted in the column queries). A judged query that
+    is missing from the run (column missing) scores 0. A query of the run without judgements (column
+    unjudged) is ignored.
 
     Example: longeval evaluate demo/collection runs/bm25 runs/dense --pivot bm25
     """
@@ -125,8 +126,8 @@ def evaluate(
 def find_qrels(folder: Path) -> dict[str, Path]:
     """Return a dict from snapshot name to the path of its qrels file.
 
-    Warns about files whose names contain `qrels` but that are not read, such as `.qrels.xz`, and
-    about names that do not say in which order the snapshots were taken.
+    Warns about files that are not read although their names contain `qrels`, such as `.qrels.xz`,
+    and about snapshot names that do not show the chronological order.
 
     Args:
         folder: Folder of a collection, or folder of files such as `2022-06.qrels`,
@@ -146,7 +147,7 @@ def find_qrels(folder: Path) -> dict[str, Path]:
         if not name or suffix.removeprefix(".txt") not in ("", ".gz", ".zst"):
             expected = "expected a name such as 2022-06.qrels, .qrels.txt, .qrels.gz or .qrels.zst"
             typer.echo(
-                escape_control_characters(f"warning: {path}: not read; {expected}"), err=True
+                escape_control_characters(f"warning: {path} was not read; {expected}"), err=True
             )
             continue
         if name in found:
@@ -181,7 +182,8 @@ def attribute(
         typer.Option(
             help="Runs of the same systems that use the collection statistics of the preceding "
             "snapshot (see `longeval baseline --earlier-statistics`). If these runs are given, "
-            "the residual of each score change is split between collection statistics and system."
+            "the residual of each score change is split into the effect of the collection "
+            "statistics and the effect of the system."
         ),
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option

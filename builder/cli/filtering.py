@@ -27,13 +27,16 @@ Cutoffs = Annotated[
     ),
 ]
 Relevance = Annotated[
-    int, typer.Option(help="Minimum rating of a relevant document: 2 vital, 1 useful, 0 neutral.")
+    int,
+    typer.Option(
+        help="Minimum rating of a relevant document: 2 (vital), 1 (useful) or 0 (neutral)."
+    ),
 ]
 AssessorRule = Annotated[
     str, typer.Option(help="Assessors that must rate a document relevant: all or any.")
 ]
 UnjudgedRule = Annotated[
-    str, typer.Option(help="Treatment of unjudged returned documents: false_positive or ignored.")
+    str, typer.Option(help="How to treat unjudged returned documents: false_positive or ignored.")
 ]
 Average = Annotated[
     str, typer.Option(help="Average over targets: macro (mean of scores) or micro (sum of counts).")
@@ -67,15 +70,15 @@ def create_filtering_parameters(
 
     Args:
         granularity: Batch length: `hour`, `day`, `week`, `month` or a number of seconds.
-        cutoffs: Minimum confidences of returned documents; None or empty: use default cutoffs.
+        cutoffs: Minimum confidences of returned documents; the default cutoffs if None or empty.
         min_rating: Minimum rating of a relevant document.
         assessors: Assessors that must rate a document relevant: `all` or `any`.
-        unjudged: Treatment of unjudged returned documents: `false_positive` or `ignored`.
+        unjudged: How to treat unjudged returned documents: `false_positive` or `ignored`.
         average: Average over targets: `macro` or `micro`.
         zeta: Number of false positives that halves the score of the measure aptness.
-        cutoff_rule: Which documents are returned: those with a confidence `at_or_above` or `above`
+        cutoff_rule: Whether the confidence of a returned document must be `at_or_above` or `above`
             the cutoff.
-        sweep_cutoffs: Whether the default cutoffs are those in `KENTER_SWEEP`.
+        sweep_cutoffs: Whether to use `KENTER_SWEEP` as the default cutoffs.
 
     Raises:
         UsageError: A value is out of range.

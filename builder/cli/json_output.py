@@ -72,7 +72,7 @@ def import_report_to_json(report: "ImportReport") -> dict[str, Any]:
 
 
 def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
-    """Return the output of `longeval import --explain --format json`: file counts."""
+    """Return the output of `longeval import --explain --format json`: files to read and to skip."""
     return {
         "version": str(plan.version),
         "files": plan.file_counts(),
@@ -81,7 +81,7 @@ def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
 
 
 def _skipped_files_to_json(plan: "ImportPlan") -> dict[str, Any]:
-    """Return the files and external links that an import skips, and prior datasets not found."""
+    """Return, as JSON, the files and links that an import skips and the prior datasets it lacks."""
     return {
         "unread": {path: files.count for path, files in plan.unread_files.items()},
         "unread_reasons": {path: files.reason for path, files in plan.unread_files.items()},
@@ -91,7 +91,7 @@ def _skipped_files_to_json(plan: "ImportPlan") -> dict[str, Any]:
 
 
 def sanity_rows_to_json(rows: "list[SanityCheckRow]") -> list[dict[str, Any]]:
-    """Return the output of `longeval sanity --format json`: one object per row."""
+    """Return the output of `longeval sanity --format json`: an object per language and snapshot."""
     return [asdict(row) for row in rows]
 
 

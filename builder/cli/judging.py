@@ -121,11 +121,17 @@ def measure_assessor_agreement(
     judgements: Annotated[Path, typer.Argument(help="Manual judgements (Parquet).")],
     collection: Annotated[
         Path | None,
-        typer.Option(help="Collection whose click-based grades are compared; requires --snapshot."),
+        typer.Option(
+            help="Collection whose click-based grades are compared with the manual grades; "
+            "requires --snapshot."
+        ),
     ] = None,
     snapshot: Annotated[
         str | None,
-        typer.Option(help="Snapshot whose click-based grades are compared; requires --collection."),
+        typer.Option(
+            help="Snapshot whose click-based grades are compared with the manual grades; requires "
+            "--collection."
+        ),
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:

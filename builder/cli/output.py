@@ -94,13 +94,13 @@ def _format_value(value: object) -> object:
 
 
 def join_reasons(result: "StepResult", limit: int = 3) -> str:
-    """Join the first `limit` reasons why a step runs, and append the number of other reasons."""
+    """Join the first `limit` reasons why a step runs, and append how many more there are."""
     remaining = len(result.reasons) - limit
     return "; ".join(result.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
 
 
 def format_row_counts(ledger: "RowLedger") -> str:
-    """Format the numbers of rows read, kept, and rejected by reason."""
+    """Format how many rows were read, how many were kept, and how many were rejected per reason."""
     reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(ledger.rejected.items()) if n)
     counts = f"{ledger.rows_in:,} {ledger.unit} = {ledger.rows_out:,} kept"
     rejected = sum(ledger.rejected.values())

@@ -16,7 +16,7 @@ from builder.reporting.numbers import pluralize
 if TYPE_CHECKING:
     import polars as pl
 
-QUERY_FILE_HELP = "Query file: Parquet, or lines of query id, tab and text."
+QUERY_FILE_HELP = "Query file: Parquet, or text with a query id, a tab and a query on each line."
 
 
 class StabilityMeasure(StrEnum):

@@ -204,14 +204,14 @@ def _print_warnings(plan: "ImportPlan") -> None:
 
 
 def _format_names(names: Sequence[str]) -> str:
-    """List up to `MAX_LISTED_FILES` names, then the number of omitted names: `a, b and 3 more`."""
+    """List up to `MAX_LISTED_FILES` names and how many are omitted, such as `a, b and 3 more`."""
     remaining = len(names) - MAX_LISTED_FILES
     listed = ", ".join(escape_control_characters(name) for name in names[:MAX_LISTED_FILES])
     return listed + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
 def _format_file_counts(counts: Mapping[str, int]) -> str:
-    """List up to `MAX_LISTED_FILES` paths with file counts, then the number of omitted paths."""
+    """List up to `MAX_LISTED_FILES` paths with file counts, and how many paths are omitted."""
     listed = [
         f"{escape_control_characters(name)} ({count:,} files)"
         if count > 1

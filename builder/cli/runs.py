@@ -107,7 +107,8 @@ def fuse(
 def rerank(
     run: RunFile,
     scores: Annotated[
-        Path, typer.Argument(help="Scores: lines of `query document score`, or a TREC run.")
+        Path,
+        typer.Argument(help="Score file: a TREC run, or text with lines `query document score`."),
     ],
     out: OutputRun,
     top: Annotated[

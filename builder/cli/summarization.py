@@ -29,13 +29,13 @@ def summarization(
         ),
     ] = None,
     zero_importance: Annotated[
-        str, typer.Option(help="Treatment of nuggets of importance 0: kept or dropped.")
+        str, typer.Option(help="How to treat nuggets of importance 0: kept or dropped.")
     ] = "kept",
     latency_step: Annotated[
         float, typer.Option(help="Parameter alpha of the latency discount, in seconds.")
     ] = 21_600,
     unpooled: Annotated[
-        str, typer.Option(help="Treatment of updates outside the pool: unmatched or ignored.")
+        str, typer.Option(help="How to treat updates outside the pool: unmatched or ignored.")
     ] = "unmatched",
     tau: Annotated[
         list[int] | None,

@@ -1,4 +1,4 @@
-"""Command group `longeval trend`: trends of scores over snapshots or over batches of documents."""
+"""Command group `longeval trend`, which fits trends to scores over snapshots or batches."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class TrendGroup(DefaultCommandGroup):
-    """Command group `trend`, whose default command depends on the kind of its arguments."""
+    """Command group `trend`, whose default command depends on whether an argument is a folder."""
 
     def default_command(self, args: list[str]) -> str:
         """Return `snapshots` if any argument is a folder, and otherwise `filtering`."""
@@ -183,7 +183,7 @@ def compare_rankings(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare two rankings of the systems: by F1, and by the end points of the trends.
+    """Rank the systems by F1 and by the end points of their trends, and compare the rankings.
 
     Reproduces table 1 of Kenter et al. (2015).
 
@@ -205,7 +205,7 @@ def compare_granularities(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare trend slopes for the first batch length with those for all other batch lengths.
+    """Compare the trend slopes for the first batch length with the slopes for each other length.
 
     Reproduces table 2 of Kenter et al. (2015).
 

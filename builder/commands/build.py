@@ -64,7 +64,7 @@ class BuildReport:
 
     @property
     def conditional_step_count(self) -> int:
-        """Number of steps that would run only if earlier steps change a table that they read.
+        """Number of steps that would run only if earlier steps change their input tables.
 
         The number is 0 without `explain`.
         """
@@ -176,10 +176,11 @@ def _explain_refusal(definition: Definition, store: Store) -> str:
 
 
 def _check_url_lists(runner: Runner, steps: Sequence[Step]) -> None:
-    """Check the URL deny and allow lists, if the build uses them, before it reads logs and crawls.
+    """Check the URL deny and allow lists of a build before logs and crawls are read.
 
     Raises:
-        FormatError: A line of a list is not a host, a URL prefix or a URL.
+        FormatError: The build would read a list with a line that is not a host, a URL prefix or a
+            URL.
     """
     readers = [step for step in steps if step.stage.name == "documents"]
     if any(result.has_run for result in runner.dry_run(readers)):

@@ -40,7 +40,7 @@ def compute_drift(
     """Return drift statistics of one pair of snapshots or, by default, of all consecutive pairs.
 
     Args:
-        path: Folder of a version, or a parent folder of it.
+        path: Version folder, or its parent folder.
         start: Earlier snapshot; defaults to the first snapshot if only `end` is given.
         end: Later snapshot; defaults to the last snapshot if only `start` is given.
         limits: Memory limit, thread count and scratch folder.

@@ -57,7 +57,7 @@ def create_definition(
     home = Path(folder)
     if not re.fullmatch(NAME_PATTERN, name):
         raise UsageError(
-            f"--name: expected lowercase letters, digits and any of . _ -, found {name!r}"
+            f"--name: expected lowercase letters, digits, '.', '_' and '-', found {name!r}"
         )
     if not snapshots:
         raise UsageError("--snapshot: expected at least one month such as 2022-06")

@@ -13,7 +13,7 @@ from builder.errors import DefinitionError
 
 M = TypeVar("M", bound=BaseModel)
 UNION_TYPE = re.compile(r"str|(?:literal|constrained-str|tuple|list)\[.*")
-"""Pattern of the type that Pydantic appends to the location of a value of a union type."""
+"""Matches a type name that Pydantic adds to the location of an error in a union-typed value."""
 FILE_NOT_FOUND = "definition file not found"
 
 
@@ -52,7 +52,7 @@ def _read_toml(path: Path, not_found_message: str = FILE_NOT_FOUND) -> dict[str,
         names = sorted(p.name for p in path.glob("*.toml"))
         usual = [name for name in names if name == "workflow.toml"]
         inside = next(iter(usual or names), None)
-        hint = f"did you mean {path / inside}?" if inside else "it contains no TOML file"
+        hint = f"did you mean {path / inside}?" if inside else "the folder contains no TOML file"
         raise DefinitionError(f"expected a definition file, found a folder; {hint}", path) from None
     except (OSError, UnicodeDecodeError) as error:
         raise DefinitionError(
@@ -66,23 +66,24 @@ def _validate_toml(data: Any, path: Path, model: type[M], prefix: tuple[str, ...
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = min(error.errors(), key=_error_rank)
+        first = min(error.errors(), key=_error_sort_key)
         key = _dotted_key((*prefix, *first["loc"]))
         raise DefinitionError(_error_message(first, model), path, key) from None
 
 
-def _error_rank(error: Any) -> tuple[bool, bool]:
-    """Return a sort key that puts errors about unknown keys first.
+def _error_sort_key(error: Any) -> tuple[bool, bool]:
+    """Return a sort key that puts errors about unknown keys first and wrong types of lists last.
 
-    Errors that a value of a union type, such as `str | tuple[str, ...]`, is not of one of its types
-    are last if the value is a list.
+    For a key of a union type, such as `str | tuple[str, ...]`, Pydantic also reports every type
+    that the value does not have. If the value is a list, an error in one of its items is more
+    helpful.
     """
     is_other_type = isinstance(error["input"], list) and UNION_TYPE.fullmatch(str(error["loc"][-1]))
     return error["type"] != "extra_forbidden", bool(is_other_type)
 
 
 def _dotted_key(location: tuple[int | str, ...]) -> str:
-    """Join the location of an error to a dotted key, without types such as `tuple[str, ...]`."""
+    """Return the dotted key at which an error occurred, without types such as `tuple[str, ...]`."""
     text = ""
     for part in location:
         if isinstance(part, int):
@@ -96,7 +97,7 @@ def _error_message(error: Any, model: type[BaseModel]) -> str:
     """Return the message for one Pydantic error; for an unknown key, suggest the closest key."""
     if error["type"] == "missing":
         is_item = isinstance(error["loc"][-1], int)
-        return "expected another value in the list" if is_item else "required key is missing"
+        return "expected more values in the list" if is_item else "required key is missing"
     if error["type"] != "extra_forbidden":
         return rephrase_error(error)
     known = _known_keys(error["loc"][:-1], model)

@@ -78,7 +78,7 @@ class SnapshotOverrides(Section):
     @field_validator("log", "crawl")
     @classmethod
     def _check_overridden_keys(cls, value: Section, info: ValidationInfo) -> Section:
-        """Raise a ValueError if a key is overridden that must be the same for all snapshots."""
+        """Raise a ValueError if the overrides contain a key that must be equal in all snapshots."""
         rules = sorted(value.model_fields_set - value.overridable)
         if rules:
             raise ValueError(
@@ -112,8 +112,8 @@ class SnapshotDefinition(Section):
 
     overrides: SnapshotOverrides | None = Field(
         default=None,
-        description="Keys of `[log]` and `[crawl]` with other values for this snapshot only, in "
-        "the sections `[snapshots.overrides.log]` and `[snapshots.overrides.crawl]`",
+        description="Values that replace those in `[log]` and `[crawl]` for this snapshot only; "
+        "set in the sections `[snapshots.overrides.log]` and `[snapshots.overrides.crawl]`",
     )
 
     @field_validator("start", "end", mode="before")
@@ -256,8 +256,8 @@ class Definition(BaseModel):
         if len(found) > 1:
             names = ", ".join(source.name for source in found)
             message = (
-                f"expected one file, found {len(found)}: {names:.80}; "
-                "give the path of the topic table"
+                f"expected one topic table, found {len(found)} files ({names:.80}); "
+                "specify one of them"
             )
             raise DefinitionError(message, self.file, "collection.topics")
         for index, snapshot in enumerate(self.workflow.snapshots):

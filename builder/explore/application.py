@@ -44,7 +44,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""HTTP headers added to every response, unless the response already sets a header."""
+"""HTTP headers added to every response that does not set them itself."""
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 """Host names of this machine that the Host header of a request may contain."""
 MAX_URL_LENGTH = 2048
@@ -134,7 +134,7 @@ ADVICE = {
     403: "Open the URL that `longeval explore` printed.",
     404: "The explorer has no page at this URL.",
     405: "Only GET and HEAD requests are allowed.",
-    414: f"The maximum length is {MAX_URL_LENGTH:,} bytes.",
+    414: f"The maximum length of a URL is {MAX_URL_LENGTH:,} bytes.",
     500: "An unexpected error occurred; see the terminal for details.",
 }
 """Text of the error page by HTTP status, for errors whose own message is not shown."""

@@ -155,25 +155,25 @@ def _read_filter_values(
 ) -> dict[str, str]:
     topics = [row["topic_id"] for row in source.fetch_rows(Statement(TOPICS))]
     return {
-        "status": _read_filter_of_kind(request, "status", STATUSES, kind),
+        "status": _read_filter_for_kind(request, "status", STATUSES, kind),
         "degree": request.choice_parameter("degree", CHANGE_BANDS),
-        "direction": _read_filter_of_kind(request, "direction", DIRECTIONS, kind),
+        "direction": _read_filter_for_kind(request, "direction", DIRECTIONS, kind),
         "host": request.text_parameter("host"),
         "topic": request.choice_parameter("topic", topics),
     }
 
 
-def _read_filter_of_kind(
+def _read_filter_for_kind(
     request: PageRequest, name: str, options: Mapping[str, Collection[str]], kind: str
 ) -> str:
-    """Return the value of a filter; empty if the selected kind of change lacks that value.
+    """Return the value of a filter; empty if it is not an option for the selected kind of change.
 
-    The form sends the filters of the previously selected kind along with a newly selected kind.
+    A user who selects another kind of change still submits the filters of the previous kind.
 
     Args:
         request: Request with the filters as parameters.
         name: Name of the parameter.
-        options: Values of the filter for each kind of change.
+        options: Options of the filter for each kind of change.
         kind: Selected kind of change.
     """
     every = dict.fromkeys(option for names in options.values() for option in names)
@@ -241,17 +241,15 @@ def _document_columns(
         Column(
             "What happened",
             lambda r: Cell(r["status"].replace("_", " ")),
-            "updated: the words differ; not sampled, not shown or left out: crawled in the later "
-            "period, but missing from the snapshot",
+            "updated: the words differ; not sampled, not shown, left out: reasons why a page of "
+            "the later crawl is missing from the later snapshot",
             "status",
         ),
-        Column(
-            "Degree", "band", "Degree of change of updated pages: cosmetic, edited or rewritten"
-        ),
+        Column("Degree", "band", "How much an updated page changed: cosmetic, edited or rewritten"),
         Column(
             "Dice",
             lambda r: decimal_cell(r["dice"]),
-            "Dice coefficient of the two word sets",
+            "Dice coefficient of the word sets of both versions",
             "dice",
         ),
         Column(
@@ -281,7 +279,9 @@ QREL_COLUMNS = (
     Column("Page", lambda r: Cell(link(f"/page/{r['doc_id']}", r["doc_id"]))),
     Column("Grade before", lambda r: Cell(format_grade(r["grade_from"])), sort="before"),
     Column("Grade after", lambda r: Cell(format_grade(r["grade_to"])), sort="after"),
-    Column("Examined before", "examinations_from", "Number of examinations, earlier snapshot"),
-    Column("Examined after", "examinations_to", "Number of examinations, later snapshot"),
-    Column("Evidence", "evidence", "Total examinations in both snapshots", "evidence"),
+    Column(
+        "Examined before", "examinations_from", "Number of examinations in the earlier snapshot"
+    ),
+    Column("Examined after", "examinations_to", "Number of examinations in the later snapshot"),
+    Column("Evidence", "evidence", "Total number of examinations in both snapshots", "evidence"),
 )

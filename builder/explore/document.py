@@ -78,7 +78,7 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
 def _render_document_properties(
     source: CollectionSource, doc_id: str, map_rows: Sequence[Row], versions: Sequence[Row]
 ) -> Markup:
-    """Render a document's id, reason for inclusion, and the crawls and snapshots containing it."""
+    """Render a document's id, why it is included, and which crawls and snapshots contain it."""
     facts = [("Id", doc_id), ("Reason for inclusion", _inclusion_reasons(source, versions))]
     if map_rows and map_rows[0]["crawled"] is not None:
         facts.append(("Crawled in", ", ".join(map_rows[0]["crawled"]) or "none of the snapshots"))
@@ -151,7 +151,7 @@ VERSION_COLUMNS = (
     Column(
         "Nearly same as",
         lambda r: _duplicate_link_cell(r, "near_duplicate_group"),
-        "First page of the group of near duplicates",
+        "First page of the group of near-duplicates",
     ),
 )
 
@@ -190,11 +190,15 @@ def _versions_section(
             lambda r: Cell(_format_status(r)),
             "added, removed, updated, unchanged, or why the page is missing from a snapshot",
         ),
-        Column("Dice", lambda r: decimal_cell(r["dice"]), "Dice coefficient of the two word sets"),
+        Column(
+            "Dice",
+            lambda r: decimal_cell(r["dice"]),
+            "Dice coefficient of the word sets of both versions",
+        ),
         Column(
             "5-word sequences",
             lambda r: decimal_cell(r["shingle_jaccard"]),
-            "Jaccard similarity of the 5-word shingles",
+            "Jaccard coefficient of the sets of 5-word shingles of both versions",
         ),
         Column("Words before", "tokens_from"),
         Column("Words after", "tokens_to"),
@@ -248,7 +252,7 @@ def _judgements_section(
         Column(
             "Stability",
             lambda r: share_cell(r["stability"]),
-            "Probability that the true score falls into the same grade",
+            "Probability that the true score lies within the score range of the grade",
         ),
         Column("Source", "source", "click, manual or release"),
     )

@@ -90,7 +90,7 @@ def diff_section(
 
 
 def _language_code(source: CollectionSource, column_suffix: str) -> str:
-    """Return the language code of text columns by their suffix: `en` for `_en`."""
+    """Return the language code for a suffix of text columns, such as `en` for `_en`."""
     return next(
         (k for k, own in source.collection.languages.items() if own == column_suffix), "und"
     )
@@ -135,10 +135,9 @@ def translation_section(
     )
     counts = next(row for row in done if row["snapshot"] == snapshot)
     count = (
-        f"{numbers.pluralize(counts['sentences'], 'sentence')}: "
-        f"{counts['translated']:,} translated, "
-        f"{counts['copied']:,} copied, {counts['source_kept']:,} left in the source language, "
-        f"{counts['dropped']:,} dropped"
+        f"{numbers.pluralize(counts['sentences'], 'sentence')}, of which "
+        f"{counts['translated']:,} translated, {counts['copied']:,} copied, "
+        f"{counts['source_kept']:,} left in the source language and {counts['dropped']:,} dropped"
     )
     columns = (
         Column(

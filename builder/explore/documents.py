@@ -34,7 +34,7 @@ def documents_page(source: CollectionSource, request: PageRequest) -> Page:
     }
     chosen = render_filter_form(
         request,
-        create_search_field("text", "Part of the URL, or id", values["text"]),
+        create_search_field("text", "Part of the URL, or whole id", values["text"]),
         create_select_field(
             "snapshot", "In snapshot", values["snapshot"], [ALL, *source.snapshots]
         ),

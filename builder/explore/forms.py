@@ -9,7 +9,7 @@ from builder.explore.page_request import PageRequest
 from builder.explore.render import render_macro
 
 ALL = ("", "all")
-"""Option of a drop-down list that disables the filter."""
+"""Option that disables the filter of a drop-down list."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def create_search_field(name: str, label: str, value: str) -> FilterField:
 def create_select_field(
     name: str, label: str, value: str, options: Iterable[tuple[str, str] | str]
 ) -> FilterField:
-    """Create a drop-down list; an option given without a label shows its value as its label."""
+    """Create a drop-down list; an option without a label is labeled with its value."""
     pairs = ((option, option) if isinstance(option, str) else option for option in options)
     return FilterField(name, label, value, tuple(pairs))
 

@@ -10,9 +10,9 @@ TERMS: dict[str, str] = {
     "click": "A user's selection of a result. Several clicks on the same result in one impression "
     "count once.",
     "core query": "A query that is listed in every snapshot.",
-    "credible interval": "Interval that contains the true score behind a grade with a given "
-    "posterior probability (qrels.credibility, 90 % by default). A wide interval means few "
-    "examinations.",
+    "credible interval": "Interval that contains, with a given posterior probability "
+    "(qrels.credibility, 90 % by default), the true score of a query-document pair. A wide "
+    "interval means few examinations.",
     "degree of change": "How much of the text of an updated page changed: cosmetic (almost "
     "nothing), edited, or rewritten (most of it).",
     "Dice": "Dice coefficient of the word sets of two versions: 1 if all words are the same, 0 if "
@@ -35,13 +35,12 @@ TERMS: dict[str, str] = {
     "possible ranking, 0 means no relevant document in the top ten.",
     "qrel": "A relevance judgement: a query, a document, a grade, and the evidence for the grade.",
     "reject": "A row of the raw data or of a table that a stage dropped, with the reason.",
-    "sampled": "The page is in the random sample of the crawl, which is independent of what users "
-    "saw. Every snapshot is sampled with the same hash function.",
+    "sampled": "A page in the random sample of the crawl, which is independent of what users saw. "
+    "Every snapshot is sampled with the same hash function.",
     "score of a judgement": "Probability of relevance, estimated from clicks. It determines the "
     "grade.",
-    "seen": "Said of a query of a later snapshot if the query or one of its variants is also in "
-    "the training data.",
-    "shown": "The page was among the results of a selected query of the snapshot.",
+    "seen": "A query of a later snapshot that is in the training data, itself or as a variant.",
+    "shown": "A page that was among the results of a selected query of the snapshot.",
     "snapshot": "The state of the collection in one period, such as 2022-06.",
     "source of a grade": "click: derived from clicks; manual: assigned by an assessor; release: "
     "imported from a release, which does not state the origin.",
@@ -51,6 +50,6 @@ TERMS: dict[str, str] = {
     "stability": "Posterior probability that the true score lies within the score range of the "
     "click-based grade.",
     "topic": "A subject of the collection; a query belongs to the topics whose names it mentions.",
-    "variant": "Another spelling or word order of a query, counted together with it.",
+    "variant": "Another spelling, inflection or word order of a query, counted together with it.",
 }
 """Definition of each term of the explorer, sorted by term."""

@@ -45,7 +45,7 @@ OPTIONAL_TABLES = {
     "sentences": "translations, so pages are shown in one language",
     "rejects": "rejects",
 }
-"""Phrase that says what a collection lacks if an optional table is missing, by table name."""
+"""What a collection lacks if an optional table is missing, as a phrase, by table name."""
 
 CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "judged_are_listed": ("/queries", {"group": "judged only"}),
@@ -92,8 +92,7 @@ def overview_page(source: CollectionSource, request: PageRequest) -> Page:  # no
         except MALFORMED_REPORT as error:
             path = collection.path / DRIFT
             raise FormatError(
-                f"expected a report of `longeval drift`, found one that cannot be rendered "
-                f"({error!r}); rebuild the collection",
+                f"this drift report cannot be rendered ({error!r}); rebuild the collection",
                 path,
             ) from None
     text = "This collection has no drift.json, so there are no charts or checks to show."
@@ -213,8 +212,8 @@ CHECK_COLUMNS = (
     Column(
         "Answer",
         lambda r: Cell(span(r["answer"], f"outcome {sections.VERDICTS[r['answer']]}")),
-        "construction: constructed differently; clear: no such difference; cannot tell: too "
-        "little data to decide",
+        "construction: the snapshots were constructed differently; clear: no such difference was "
+        "found; cannot tell: there are too few data",
     ),
     Column("Evidence", "evidence", "Counts on which the answer is based"),
     Column(

@@ -118,7 +118,7 @@ COLUMNS = (
     Column("Snapshots", "listed", "Number of snapshots that list the query", "listed"),
     Column("Judged", "judged", "Number of judgements in the selected snapshots", "judged"),
     Column("Relevant", "relevant", "Number of judgements with a grade above 0", "relevant"),
-    Column("Flips", "flips", "Grades that differ between consecutive snapshots", "flips"),
+    Column("Flips", "flips", "Number of grades that differ between consecutive snapshots", "flips"),
 )
 IMPRESSION_COLUMNS = (
     Column(

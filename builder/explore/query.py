@@ -153,8 +153,10 @@ def _grade_changes_section(
         Column("To", "to_snapshot"),
         Column("Grade before", lambda r: Cell(format_grade(r["grade_from"]))),
         Column("Grade after", lambda r: Cell(format_grade(r["grade_to"]))),
-        Column("Examined before", "examinations_from", "Number of examinations, earlier snapshot"),
-        Column("Examined after", "examinations_to", "Number of examinations, later snapshot"),
+        Column(
+            "Examined before", "examinations_from", "Number of examinations in the earlier snapshot"
+        ),
+        Column("Examined after", "examinations_to", "Number of examinations in the later snapshot"),
         Column("The page", _document_change_cell, "How the text of the page changed"),
         Column(
             "Dice",
@@ -170,9 +172,9 @@ def _grade_changes_section(
         empty_text="No grades differ between snapshots.",
     )
     lead = (
-        "Every changed grade, with the click evidence of both snapshots and the change of the "
-        "page. If the page is unchanged, the grade changed because of the clicks, not because of "
-        "the text."
+        "Every changed grade, with the click evidence of both snapshots and how the page changed. "
+        "If the page is unchanged, the grade changed because of the clicks, not because of the "
+        "text."
     )
     return section("moves", "Why grades changed", lead, found)
 

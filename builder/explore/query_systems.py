@@ -80,7 +80,10 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
 def _build_score_rows(
     source: CollectionSource, scores: dict[tuple[str, str], float | None]
 ) -> list[Row]:
-    """Return score, rank and change from the previous snapshot, per snapshot and system."""
+    """Return the score, rank and score change of each system in each snapshot.
+
+    The score change is relative to the previous snapshot.
+    """
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):
         snapshot_scores = {s: scores.get((s, name)) for s in source.systems}
@@ -115,7 +118,9 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
         Column("System", "system"),
         Column("Snapshot", "snapshot"),
         Column("Score", lambda r: decimal_cell(r["score"], 4)),
-        Column("Rank", "rank", "Rank of the system for this query: 1 is the best score"),
+        Column(
+            "Rank", "rank", "Rank of the system by its score for this query; 1 is the best rank"
+        ),
         Column(
             "Change",
             lambda r: signed_score_cell(r["change"]),
@@ -144,7 +149,7 @@ def _render_causes_of_score_change(
     if not system or not until:
         return None
     start = source.snapshots[source.snapshots.index(until) - 1]
-    heading = f"Change of {system} from {start} to {until}"
+    heading = f"Score change of {system} from {start} to {until}"
     try:
         found = attribute_query_score_change(source, query_id, system, (start, until), measure)
     except DataError as error:

@@ -18,7 +18,7 @@ from builder.trec.released import read_snapshot_run, replace_ids_with_keys
 
 MEASURES = ("nDCG@10", "nDCG", "P@10", "AP", "RR")
 MAX_RANKED_DOCUMENTS = 2_000_000
-"""Maximum number of rows in the table `ranked`, over all runs."""
+"""Maximum number of rows in the table `ranked`, which contains all runs."""
 MAX_DEPTH = 100
 """Maximum number of documents loaded per query and run."""
 MIN_DEPTH = 10

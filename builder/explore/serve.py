@@ -17,7 +17,7 @@ from builder.extras import import_optional_module
 
 HOST = "127.0.0.1"
 PORTS_TO_TRY = 100
-"""Number of ports above an occupied port that are tried to find a free port to suggest."""
+"""Number of ports to try above an occupied port, to find a free port to suggest."""
 
 
 def serve(
@@ -30,7 +30,7 @@ def serve(
     """Serve a collection until Ctrl-C or SIGTERM.
 
     Args:
-        collection: Version folder, or parent folder of versions, of which the highest is served.
+        collection: Version folder, or collection folder, whose highest version is served.
         runs: Run file, or folder of run files; None to show no runs. The name of a run file, or of
             its folder, must contain the name of the snapshot.
         port: Port of 127.0.0.1; 0 for any free port.
@@ -97,7 +97,7 @@ def bind_socket(port: int) -> socket.socket:
 
 
 def _find_free_port(port: int) -> int:
-    """Return a free port, which is slightly above the given port if possible."""
+    """Return a free port, if possible one that is slightly above the given port."""
     for number in (*range(max(port, 1023) + 1, min(port + PORTS_TO_TRY, 65_536)), 0):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -124,12 +124,15 @@ def _stop_on_signal(server: Any, interrupt_statements: Callable[[], None]) -> It
         yield
         return
 
-    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal handler
+    def handle_stop_signal(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal handler
         server.should_exit = True
         server.force_exit = True
         interrupt_statements()
 
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous = {
+        number: signal.signal(number, handle_stop_signal)
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:

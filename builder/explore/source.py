@@ -93,7 +93,7 @@ class CollectionSource:
             cursor.interrupt()
 
     def close(self) -> None:
-        """Stop all statements, and close the connection once no statement is running."""
+        """Stop all statements, and close the connection unless a statement is still running."""
         self.stop_statements()
         if not self._running:
             self._connection.close()
@@ -203,14 +203,14 @@ FIRST_ROW_SQL = {
     "sentences": "SELECT 1 FROM translations LIMIT 1",
     "rejects": "SELECT 1 FROM rejects LIMIT 1",
 }
-"""SQL that returns one row if a table has rows and no row otherwise, by table name."""
+"""SQL that tests whether a table is empty, by table name; it returns one row or none."""
 
 
 def open_collection_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -> CollectionSource:
     """Open a published collection for queries.
 
     Args:
-        path: Version folder, or parent folder of versions, of which the highest is opened.
+        path: Version folder, or collection folder, whose highest version is opened.
         memory_limit: Memory limit of DuckDB.
 
     Raises:

@@ -29,13 +29,13 @@ ID_COLUMNS = {
     "queries": {"query_id": "query"},
     "qrels": {"query_id": "query", "doc_id": "document"},
 }
-"""Columns of ids that depend on the snapshot, and their kind in `ReleaseIds`, by table."""
+"""Id columns that may differ between snapshots, with their kind in `ReleaseIds`, by table."""
 
 Relation = duckdb.DuckDBPyRelation
 
 
 def tables_by_snapshot(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
-    """Yield the table with this name of each snapshot, paired with the name of the snapshot.
+    """Yield each snapshot's table of the given name, paired with the name of the snapshot.
 
     A table of the whole collection is yielded once, paired with None.
     """
@@ -51,8 +51,8 @@ def create_view(connection: duckdb.DuckDBPyConnection, collection: Collection, n
     """Create the view of a table, or an empty table if the collection has no files for it.
 
     Raises:
-        FormatError: A file is damaged.
-        duckdb.Error: A file is damaged, or a column is missing.
+        FormatError: The document files are missing, or a file is not a Parquet file.
+        duckdb.Error: DuckDB cannot read a file, or a column is missing.
     """
     relations = []
     for table, snapshot in tables_by_snapshot(collection, name):

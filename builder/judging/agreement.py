@@ -90,7 +90,7 @@ def measure_agreement(
 
 
 def _confusion_matrix(first_grades: Integers, second_grades: Integers) -> Integers:
-    """Return the number of query-document pairs by first grade (row) and second grade (column)."""
+    """Return the confusion matrix: first grades in rows, second grades in columns."""
     size = int(max([*GRADES, *first_grades.tolist(), *second_grades.tolist()])) + 1
     cells = np.bincount(first_grades * size + second_grades, minlength=size * size)
     return cells.reshape(size, size).astype(np.int64)
@@ -110,7 +110,7 @@ def _count_assessors_per_grade(judgements: pl.DataFrame) -> Floats:
 
 
 def _compare_assessors(judgements: pl.DataFrame) -> Iterator[PairwiseAgreement]:
-    """Yield the agreement of every two assessors who judged some query-document pairs in common."""
+    """Yield the agreement of each pair of assessors who judged some of the same pairs."""
     for first, second in combinations(judgements["assessor"].unique().sort().to_list(), 2):
         sides = [judgements.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")

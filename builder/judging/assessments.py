@@ -3,8 +3,8 @@
 A sheet is a tab-separated file with a header. The columns `query_id`, `doc_id`, `assessor` and
 `grade` are read; all other columns are ignored. A byte order mark, quotes and CRLF line endings, as
 written by spreadsheet programs, are accepted, and rows of empty cells are skipped. A quoted cell
-may contain line breaks or tabs, but not both: a cell with both is taken for rows swallowed by a
-stray quote. An empty grade marks a query-document pair that is not judged yet.
+may contain line breaks or tabs, but not both: a cell with both is taken for several rows that a
+stray quote has merged. An empty grade marks a query-document pair that is not judged yet.
 """
 
 import csv
@@ -100,7 +100,7 @@ def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
         names = ", ".join(source.name for source in files)
         raise FormatError(
             f"expected one judgement per assessor and pair, found several by {assessor} for "
-            f"{query} and {doc} ({repeated.height} such rows in total); keep only one of them",
+            f"query {query} and document {doc} ({repeated.height} such rows in total); keep one",
             names,
         )
     return rows
@@ -191,7 +191,7 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 
 def _has_swallowed_rows(cells: Sequence[str], n_columns: int) -> bool:
-    """Return whether a stray quote has made one cell of a row contain several rows of the sheet."""
+    """Return whether a stray quote has merged several rows of the sheet into one cell."""
     with_line_breaks = [cell for cell in cells if "\n" in cell or "\r" in cell]
     has_too_many_cells = len(cells) > n_columns
     return any(has_too_many_cells or "\t" in cell for cell in with_line_breaks)

@@ -39,7 +39,7 @@ def read_majority_votes(files: Sequence[Source]) -> pl.DataFrame:
 
     Raises:
         FormatError: A file does not contain valid judgements, an assessor judged a pair twice, or
-            the ids are not those of a built collection.
+            an id is not from a built collection.
     """
     rows = read_assessments(files)
     for column, pattern in (("query_id", QUERY_ID_PATTERN), ("doc_id", DOC_ID_PATTERN)):

@@ -3,8 +3,8 @@
 A pair is assigned to a stratum by its best rank over all runs. A depth-k pool takes the top k of
 every run (Sparck Jones & van Rijsbergen 1975). LongEval's stratified pool takes all of ranks 1-5,
 half of ranks 6-10 and a quarter of ranks 11-30. Pairs are sampled by a keyed hash of query and
-document: a seed selects the same pairs whichever other queries and runs are pooled, and a sample at
-a higher rate contains every sample at a lower rate with the same seed.
+document, so the sample depends only on the seed and the rate, not on which other pairs are pooled.
+With the same seed, a sample at a higher rate contains every sample at a lower rate.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,9 @@
 """Writes a pool with its query and document texts as a TSV judging sheet or judging web page.
 
 Assessors see no rank, run, score or click, and the documents of a query are shuffled by a keyed
-hash. Query and document texts are untrusted: the self-contained page receives
-them as escaped JSON, shows them as plain text only, and has a content security policy that permits
-only its own script and style and forbids connections; cells of the sheet are escaped against
-formula injection.
+hash. Query and document texts are untrusted. The self-contained page receives them as escaped JSON
+and shows them as plain text only; its content security policy permits only its own script and style
+and forbids connections. Cells of the sheet are escaped against formula injection.
 """
 
 import json
@@ -41,7 +40,7 @@ def write_sheet(
     """Write a judging sheet or page for one assessor.
 
     Args:
-        pairs: Query-document pairs with `query_id` and `doc_id`, such as those of a pool.
+        pairs: Query-document pairs (`query_id` and `doc_id`), such as a pool.
         out: `.tsv`: a sheet with an empty column `grade`; `.html`: a keyboard-driven judging page
             that saves judgements in the browser and exports them as a TSV sheet.
         queries: `query_id` and `text` of the queries.
@@ -95,7 +94,11 @@ def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
 
 
 def _escape_for_spreadsheet(text: pl.Expr) -> pl.Expr:
-    """Return an expression for the text on one line, without double quotes or formula injection."""
+    """Return an expression that escapes text for a spreadsheet cell.
+
+    Line breaks become spaces, double quotes become double primes, and text that a spreadsheet would
+    evaluate as a formula is preceded by an apostrophe.
+    """
     flat = text.fill_null("").str.replace_all(r"[\p{Cc}\u2028\u2029]+", " ").str.strip_chars(" ")
     flat = flat.str.replace_all('"', "″")
     return pl.when(flat.str.head(1).is_in(FORMULA_STARTS)).then("'" + flat).otherwise(flat)
@@ -126,6 +129,6 @@ def _escape_json(data: str) -> Markup:
 
 
 def _pool_id(rows: pl.DataFrame) -> str:
-    """Return a hash of the query-document pairs: the browser stores judgements under this key."""
+    """Return a hash of the query-document pairs, as the key of the judgements in the browser."""
     lines = [f"{query} {doc}" for query, doc in rows.select(PAIR).rows()]
     return f"{key64('|'.join(lines)):016x}"

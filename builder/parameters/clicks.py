@@ -46,22 +46,22 @@ class ClickParameters(Section):
     )
     no_click: Literal["all_examined", "skip"] = Field(
         default="all_examined",
-        description="Treatment of impressions without clicks. all_examined: every result is "
-        "treated as examined; skip: the impression is ignored",
+        description="How to treat impressions without clicks. all_examined: every result counts as "
+        "examined; skip: the impression is ignored",
     )
     last: Literal["rank", "time"] = Field(
         default="rank",
-        description="Definition of the last click. rank: the click furthest down the result list; "
-        "time: the latest click",
+        description="Which click of an impression counts as the last. rank: the click furthest "
+        "down the result list; time: the latest click",
     )
     votes: Literal["impression", "user"] = Field(
         default="impression",
-        description="Unit of counting. impression: every impression counts; user: each user counts "
-        "once per query and result, which limits click spam",
+        description="What is counted. impression: every impression; user: every user once per "
+        "query and result, which limits click spam",
     )
     pages: Literal["separate", "joined"] = Field(
         default="separate",
-        description="Treatment of the second and later result pages of a search. separate: each "
+        description="How to treat the second and later result pages of a search. separate: each "
         "page is a separate result list; joined: the next impression of the same user and query "
         "with other results continues the list",
     )
@@ -117,12 +117,13 @@ class QrelParameters(Section):
     )
     policy: Literal["fixed", "target_shares", "credible"] = Field(
         default="fixed",
-        description="Mapping of scores to grades. fixed: by `cuts`; target_shares: by the cuts "
-        "that yield `shares` on the first snapshot, and are reused for later snapshots; credible: "
-        "by `cuts`, but grade 2 requires a posterior probability of at least `credibility`",
+        description="How scores are mapped to grades. fixed: by `cuts`; target_shares: by the cuts "
+        "that yield `shares` on the first snapshot, which are reused for later snapshots; "
+        "credible: by `cuts`, but grade 2 requires a posterior probability of at least "
+        "`credibility`",
     )
     cuts: tuple[float, float] = Field(
-        default=(0.15, 0.4), description="Minimum scores of grade 1 and of grade 2"
+        default=(0.15, 0.4), description="Minimum scores for the grades 1 and 2"
     )
     shares: (
         Literal["longeval-2023-train", "longeval-2024-train", "longeval-2025-2022-06"]
@@ -152,8 +153,8 @@ class QrelParameters(Section):
     )
     manual: Literal["wins", "fills_gaps"] = Field(
         default="wins",
-        description="Treatment of pairs with both a manual and a click-based grade. wins: use the "
-        "manual grade; fills_gaps: use the click-based grade",
+        description="Which grade to use for pairs with both a manual and a click-based grade. "
+        "wins: the manual grade; fills_gaps: the click-based grade",
     )
 
     @model_validator(mode="after")
@@ -188,6 +189,6 @@ def validate_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
     if qrels.policy == "credible" and clicks.model != "sdbn":
         raise ValueError(
             f'qrels.policy = "credible" needs the posterior of a score, but clicks.model = '
-            f'{clicks.model!r} yields a point estimate; set qrels.policy = "fixed" or '
+            f'{clicks.model!r} yields only a point estimate; set qrels.policy = "fixed" or '
             '"target_shares", or clicks.model = "sdbn"'
         )

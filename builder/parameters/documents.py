@@ -1,4 +1,4 @@
-"""Sections `[crawl]`, `[documents]` and `[changes]`: reading, selecting and comparing documents."""
+"""Sections `[crawl]`, `[documents]` and `[changes]`: parameters for documents."""
 
 from typing import Literal
 
@@ -46,12 +46,12 @@ class CrawlParameters(RawDataParameters):
 
     interval: Literal["enforce", "ignore"] = Field(
         default="enforce",
-        description="Treatment of pages fetched outside the interval of the snapshot. enforce: "
+        description="How to treat pages fetched outside the interval of the snapshot. enforce: "
         "reject them; ignore: accept them",
     )
     undated: Literal["reject", "start"] = Field(
         default="reject",
-        description="Treatment of pages without a time. reject: reject them; start: set their time "
+        description="How to treat pages without a time. reject: reject them; start: set their time "
         "to the start of the snapshot",
     )
     text_format: Literal["plain", "html"] = Field(
@@ -91,20 +91,20 @@ class DocumentParameters(Section):
     )
     duplicates: Literal["keep", "keep_first", "drop"] = Field(
         default="keep",
-        description="Treatment of pages with equal texts. keep: keep and flag them; keep_first: "
+        description="How to treat pages with equal texts. keep: keep and flag them; keep_first: "
         "keep one page per group; drop: drop the whole group",
     )
     near_duplicates: Literal["off", "keep", "keep_first", "drop"] = Field(
         default="keep",
-        description="Treatment of pages with nearly equal texts. off: do not detect them; keep, "
-        "keep_first, drop: as for `duplicates`",
+        description="How to treat pages with nearly equal texts. off: do not detect them; keep, "
+        "keep_first and drop have the same meaning as for `duplicates`",
     )
     near_threshold: float = Field(
         default=0.9,
         ge=0.5,
         le=1,
-        description="Two texts are near duplicates if the Jaccard coefficient of their sets of "
-        "shingles (five consecutive words) is at least this",
+        description="Minimum Jaccard coefficient of the shingle sets (five words per shingle) of "
+        "two near-duplicate texts",
     )
 
 
@@ -119,18 +119,18 @@ class ChangeParameters(Section):
         "sets of shingles of two texts",
     )
     cosmetic: Share = Field(
-        default=0.9, description="A change is cosmetic if the Jaccard coefficient is at least this"
+        default=0.9, description="Minimum Jaccard coefficient at which a change is cosmetic"
     )
     rewritten: Share = Field(
-        default=0.3, description="A change is a rewrite if the Jaccard coefficient is below this"
+        default=0.3, description="Jaccard coefficient below which a change is a rewrite"
     )
     moved: Share = Field(
         default=0.9,
-        description="A removed and an added page are one page that moved if the Jaccard "
-        "coefficient is at least this",
+        description="Minimum Jaccard coefficient at which a removed page and an added page count "
+        "as one page that moved",
     )
     moved_tokens: Positive = Field(
-        default=20, description="Minimum number of words of a page to be detected as moved"
+        default=20, description="Minimum number of words that a page needs to be matched as moved"
     )
 
     @model_validator(mode="after")

@@ -87,29 +87,29 @@ class LogParameters(RawDataParameters):
     fields: LogFields = LogFields()
     click_form: Literal["ranks", "ids", "flags", "rows"] = Field(
         default="ranks",
-        description="Representation of clicks. ranks: 1-based ranks; ids: ids of clicked results; "
-        "flags: one number per result, 0 if it was not clicked; rows: every row of the file is a "
-        "clicked result",
+        description="How clicks are represented. ranks: 1-based ranks; ids: ids of clicked "
+        "results; flags: one number per result, 0 if it was not clicked; rows: every row of the "
+        "file is a clicked result",
     )
     encoding: str = Field(
         default="auto",
-        description="Text encoding, such as windows-1252 or gb18030. auto: UTF-8, unless most "
-        "lines with non-ASCII characters are not valid UTF-8; the encoding is then detected",
+        description="Text encoding, such as windows-1252 or gb18030. auto: UTF-8, or a "
+        "detected encoding if most lines with non-ASCII characters are not valid UTF-8",
     )
     undated: Literal["reject", "start"] = Field(
         default="reject",
-        description="Treatment of impressions without a time. reject: reject them; start: set "
+        description="How to treat impressions without a time. reject: reject them; start: set "
         "their time to the start of the snapshot, and do not apply `repeats` and `bot_rate`, which "
         "need actual times",
     )
     empty: Literal["refuse", "allow"] = Field(
         default="refuse",
-        description="Treatment of snapshots without any impression. refuse: stop with an error; "
+        description="How to treat snapshots without impressions. refuse: stop with an error; "
         "allow: continue",
     )
     clickless: Literal["refuse", "allow"] = Field(
         default="refuse",
-        description="Treatment of snapshots without any click. refuse: stop with an error; allow: "
+        description="How to treat snapshots without clicks. refuse: stop with an error; allow: "
         "continue",
     )
     columns: tuple[str, ...] = Field(

@@ -13,8 +13,8 @@ class SelectionParameters(Section):
 
     anonymity: Literal["users", "impressions"] = Field(
         default="users",
-        description="Unit of k-anonymity. users: distinct users; impressions: impressions "
-        "instead of users, for logs from which user identifiers were removed",
+        description="What k-anonymity counts. users: distinct users; impressions: impressions, for "
+        "logs from which user identifiers were removed",
     )
     min_users: Positive = Field(
         default=5,
@@ -52,8 +52,8 @@ class SelectionParameters(Section):
     )
     stop_matching: Literal["query", "word"] = Field(
         default="query",
-        description="Effect of a line in a stop list. query: exclude queries that equal the line; "
-        "word: exclude queries that contain the words of the line in sequence",
+        description="Which queries a line of a stop list excludes. query: queries that equal the "
+        "line; word: queries that contain the words of the line in sequence",
     )
     matching: Literal["word", "substring", "stem"] = Field(
         default="word",
@@ -79,8 +79,8 @@ class VerdictFilter(Section):
     )
     source: str | None = Field(
         default=None,
-        description="Only labels of this source: a value of the column `source` of the files, or "
-        "a plug-in; default: any source",
+        description="Source of the labels to which the filter applies: a value of the column "
+        "`source` of the files, or the name of a plug-in; default: any source",
     )
 
 
@@ -110,7 +110,7 @@ class VerdictFilterParameters(Section):
 
 
 class VariantParameters(Section):
-    """Section `[variants]`: detection and merging of query variants."""
+    """Section `[variants]`: how query variants are detected and merged."""
 
     sets: Literal["off", "signature", "edit"] = Field(
         default="signature",
@@ -126,14 +126,15 @@ class VariantParameters(Section):
     )
     files: tuple[str, ...] = Field(
         default=(),
-        description="TSV files with manually defined variant sets: set name and query per line; "
-        "not with `sets` off",
+        description="TSV files that define variant sets manually, with a set name and a query on "
+        "each line; not allowed if `sets` is off",
     )
     merge: Literal["clicks", "labels", "none"] = Field(
         default="clicks",
-        description="How a variant set is published. clicks: as one query, with the clicks of "
-        "all members; labels: as one query, with the grades of all members, merged as in LongEval "
-        "(1 and 2 give 1; 0 and a higher grade drop the pair); none: every query separately",
+        description="How a variant set is published. clicks: as one query with the clicks of all "
+        "members; labels: as one query with the merged grades of all members; none: as separate "
+        "queries. As in LongEval, grades 1 and 2 for the same document are merged to 1, and the "
+        "document is dropped if it has both grade 0 and a higher grade",
     )
 
     @model_validator(mode="after")
@@ -148,12 +149,12 @@ class VariantParameters(Section):
 
 
 class SplitParameters(Section):
-    """Section `[split]`: division of the queries into training and held-out queries."""
+    """Section `[split]`: how queries are divided into training and held-out queries."""
 
     heldout_share: Share = Field(
         default=0.2,
-        description="Fraction of the queries of training snapshots that are held out; a keyed "
-        "hash of the variant set id selects them, or of the query id if `variants.sets` is off",
+        description="Fraction of the queries of training snapshots that are held out, selected by "
+        "a keyed hash. All queries of a variant set are in the same split",
     )
     seed: str = Field(
         default="longeval-builder",
@@ -161,7 +162,7 @@ class SplitParameters(Section):
     )
     near: Literal["together", "listed"] = Field(
         default="together",
-        description="Treatment of queries with near-identical spelling (see `variants.threshold`). "
+        description="How to treat queries with near-identical spelling (see `variants.threshold`). "
         "together: assign them to the same split; listed: split them independently and list them "
         "in `near_leaks`",
     )

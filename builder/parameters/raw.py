@@ -8,7 +8,7 @@ from builder.parameters.times import TimeParameters
 from builder.text.keys import url_key
 
 ID_PLACEHOLDER = "{id}"
-"""Placeholder for the document id in the URL template that the parameter `address` contains."""
+"""Placeholder for the document id in the URL template of the parameter `address`."""
 
 
 class RawDataParameters(TimeParameters):
@@ -38,10 +38,10 @@ class RawDataParameters(TimeParameters):
     @field_validator("address")
     @classmethod
     def _validate_address(cls, address: str | None) -> str | None:
-        """Reject a URL template that does not contain the id exactly once, in its path or query.
+        """Reject a URL template unless it contains the id exactly once, in its path or query.
 
-        In the host (case-insensitive) or the fragment (ignored), the placeholder would give the
-        same URL to ids that differ, for example in case.
+        An id in the host, which is case-insensitive, or in the fragment, which is ignored, would
+        not be unique.
         """
         if address is None:
             return address

@@ -32,7 +32,7 @@ class TimeParameters(Section):
     @field_validator("time_format")
     @classmethod
     def _validate_time_format(cls, time_format: str | None) -> str | None:
-        """Reject a time format that cannot parse its own output."""
+        """Reject a time format that cannot parse the text of a time in that format."""
         try:
             if time_format is not None:
                 text = SAMPLE_TIME.strftime(time_format)

@@ -9,7 +9,7 @@ from builder.parameters.section import Section
 
 CTRANSLATE2 = "ctranslate2"
 Outcome = Literal["keep", "source", "drop"]
-"""Treatment of a flagged translation: keep it, use the source sentence, or drop the sentence."""
+"""How to treat a flagged translation: keep it, use the source sentence, or drop the sentence."""
 
 
 class TranslationParameters(Section):
@@ -58,9 +58,9 @@ class TranslationParameters(Section):
     )
     batching: Literal["exact", "fast"] = Field(
         default="exact",
-        description="Whether the other sentences in a batch may affect a translation. exact: no "
-        "(compute types other than int8 then use batches of one sentence); fast: yes, through "
-        "rounding errors",
+        description="Whether the other sentences in a batch may affect a translation. exact: no; "
+        "with compute types other than int8, every batch then has only one sentence. fast: yes, "
+        "through rounding errors",
     )
     retry: bool = Field(
         default=True,
@@ -84,23 +84,25 @@ class TranslationParameters(Section):
     )
     on_repetition: Outcome = Field(
         default="source",
-        description="As `on_truncated`, for translations that repeat a phrase endlessly",
+        description="Same values as `on_truncated`, for translations that repeat a phrase "
+        "endlessly",
     )
     on_length_ratio: Outcome = Field(
         default="keep",
-        description="As `on_truncated`, for translations that are much longer or shorter than "
-        "the source",
+        description="Same values as `on_truncated`, for translations that are much longer or "
+        "shorter than the source",
     )
     on_copied_source: Outcome = Field(
-        default="keep", description="As `on_truncated`, for translations that are still French"
+        default="keep",
+        description="Same values as `on_truncated`, for translations that are still French",
     )
     on_numbers_differ: Outcome = Field(
         default="keep",
-        description="As `on_truncated`, for translations whose numbers differ from those of the "
+        description="Same values as `on_truncated`, for translations with other numbers than the "
         "source",
     )
     on_unknown_characters: Outcome = Field(
         default="keep",
-        description="As `on_truncated`, for translations of sentences with tokens that the model "
-        "does not know",
+        description="Same values as `on_truncated`, for translations of sentences with tokens that "
+        "the model does not know",
     )

@@ -106,7 +106,7 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
             "[clicks]",
             "[qrels]\nshares = [0.5, 0.5]\n[clicks]",
             "qrels.shares[2]",
-            "expected another value in the list",
+            "expected more values in the list",
         ),
         (
             "[clicks]",
@@ -179,7 +179,7 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
             '"topics.tsv"',
             '"*.tsv"',
             "collection.topics",
-            "expected one file, found 2: other.tsv, topics.tsv; give the path of the topic table",
+            "expected one topic table, found 2 files (other.tsv, topics.tsv); specify one of them",
         ),
     ],
 )

@@ -75,10 +75,10 @@ def test_a_folder_of_judgements(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (tmp_path / "qrels").mkdir()
     assert find_qrels(tmp_path) == {"2022-06": plain, "2022-07": packed}
     expected = (
-        "not read; expected a name such as 2022-06.qrels, .qrels.txt, .qrels.gz or .qrels.zst"
+        "was not read; expected a name such as 2022-06.qrels, .qrels.txt, .qrels.gz or .qrels.zst"
     )
     assert capsys.readouterr().err.splitlines() == [
-        f"warning: {tmp_path / name}: {expected}" for name in unread
+        f"warning: {tmp_path / name} {expected}" for name in unread
     ]
     text = tmp_path / "2022-09.qrels.txt"
     text.write_text("q1 0 d1 1\n")

@@ -187,7 +187,7 @@ def test_contributions_add_up(app: ASGIApp, explored: Path) -> None:
     kept = changes.filter(pl.col("grade_from").is_not_null() & pl.col("grade_to").is_not_null())
     query = kept.filter(to_snapshot="2022-07")["query_id"][0]
     read = Reader(ask(app, f"/query/{query}?system=clicks&until=2022-07").text)
-    parts = read.table("Change of clicks from 2022-06 to 2022-07").records()
+    parts = read.table("Score change of clicks from 2022-06 to 2022-07").records()
     values = {row["Part"]: number(row["Contribution"]) for row in parts}
     assert sum(values.values()) - values["total change"] == pytest.approx(
         values["total change"], abs=3e-4
