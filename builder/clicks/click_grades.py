@@ -47,8 +47,8 @@ def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
     """Read the priors of the click model from the view `click_estimates`.
 
     Returns:
-        The priors. They are uniform if the view is empty, and None if all rows have null priors, as
-        for models that give only point estimates.
+        The priors; uniform priors if the view is empty, and None if all priors are null, because
+        the click model gives only point estimates.
 
     Raises:
         DataError: the rows have different priors.
@@ -60,13 +60,14 @@ def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
         return None
     if len(found) > 1 or None in found[0]:
         raise DataError(
-            f"click estimates: expected the same prior in every row, found {found}; to merge the "
+            "click estimates: expected the same prior (alpha and beta of attractiveness, then of "
+            f"satisfaction) in every row, found {' and '.join(map(str, found))}; to merge the "
             "estimates of several logs, add their counts instead of concatenating the tables"
         )
     return Priors(BetaPrior(*found[0][:2]), BetaPrior(*found[0][2:]))
 
 
-def check_scores(
+def check_required_scores(
     connection: duckdb.DuckDBPyConnection, priors: Priors | None, params: QrelParameters
 ) -> None:
     """Raise a UsageError if the click model lacks the score or posterior that grading requires.
@@ -93,14 +94,14 @@ def create_click_grades(
     params: QrelParameters,
     cuts: Sequence[Table],
 ) -> GradeThresholds:
-    """Create the table `click_grades`, and return the minimum score (cut) of each grade.
+    """Create the table `click_grades`, and return the minimum score of each grade.
 
     Args:
         connection: DuckDB connection with the table `pairs`.
         priors: Priors of sDBN; None for any other model.
         params: Score, policy, minimum number of examinations and level of the credible intervals.
-        cuts: Table `grade_cuts` of the first snapshot, whose cuts are reused; if empty, new cuts
-            are chosen.
+        cuts: Table `grade_cuts` of the first snapshot, whose minimum scores are reused; if empty,
+            new minimum scores are chosen.
     """
     counts = connection.execute(EVIDENCE).fetchnumpy()
     columns = ("examinations", "clicks", "last_clicks")
@@ -108,7 +109,9 @@ def create_click_grades(
     score = np.asarray(counts["score"], dtype=np.float64)
     posterior = score_distribution(evidence, priors, score, params)
     pairs = np.asarray(counts["pairs"], dtype=np.int64)
-    used = _read_cuts(cuts) if cuts else _choose_cuts(posterior, pairs, params)
+    used = (
+        _read_grade_thresholds(cuts) if cuts else _choose_grade_thresholds(posterior, pairs, params)
+    )
     grades = assign_grades(posterior, used, params)
     low, high = posterior.credible_interval(params.credibility)
     frame = pl.DataFrame(
@@ -125,19 +128,20 @@ def create_click_grades(
     return used
 
 
-def _choose_cuts(
+def _choose_grade_thresholds(
     posterior: ScorePosterior | PointEstimates, pair_counts: np.ndarray, params: QrelParameters
 ) -> GradeThresholds:
-    """Return the minimum score of each grade: fitted to the scores, or as configured.
+    """Choose the minimum score of each grade.
 
-    Minimum scores are fitted only under the policy `target_shares`.
+    Under the policy `target_shares`, the minimum scores are fitted to the scores of the pairs;
+    otherwise, they are those in the definition.
     """
     if params.policy == "target_shares":
         return fit_thresholds(posterior.mean(), pair_counts, target_grade_shares(params))
     return GradeThresholds(*params.cuts)
 
 
-def _read_cuts(grade_cuts: Sequence[Table]) -> GradeThresholds:
-    """Return the minimum score of each grade from the table `grade_cuts`."""
+def _read_grade_thresholds(grade_cuts: Sequence[Table]) -> GradeThresholds:
+    """Read the minimum score of each grade from the table `grade_cuts`."""
     values = grade_cuts[0].scan().sort("grade").collect()["cut"].to_list()
     return GradeThresholds(*values)

@@ -1,4 +1,4 @@
-"""Compares click models on held-out result pages: the command `longeval clicks compare`.
+"""Compares click models on held-out result pages (command `longeval clicks compare`).
 
 The scores of each model are reported under two conventions (see `builder.clicks.scores`).
 """
@@ -43,8 +43,9 @@ class ModelScores:
 
     Args:
         model: Name of the model.
-        pyclick: Scores under PyClick's convention: ten ranks, each averaged over all impressions.
-        per_rank: Scores at existing ranks, each averaged over the impressions with a result there.
+        pyclick: Scores under the convention of PyClick, which averages over ten ranks on every
+            page, including missing ones.
+        per_rank: Scores under the convention that ignores missing ranks.
     """
 
     model: str
@@ -156,8 +157,8 @@ def _load_and_encode_logs(
     """Load the training and test logs, and encode their result pages as arrays.
 
     Returns:
-        The encoded pages; the number of training impressions, of test impressions with queries seen
-        in training, and of all test impressions; and the summary of each log.
+        The encoded pages; three numbers of impressions (training, test with a query seen in
+        training, all test); and the summary of each log.
     """
     with limits.connect_to_duckdb(ENGINE_SHARE) as connection:
         connection.execute(CREATE_LOGGED)
@@ -180,12 +181,13 @@ def _load_log(
     limits: ResourceLimits,
     opener: LogOpener,
 ) -> LogSummary:
-    """Append a log to the table `logged`: first training records, then test records.
+    """Append the records of a log to the table `logged`, with the test records marked.
 
     Args:
         connection: DuckDB connection with the table `logged`.
         log: Log in any format.
-        train_share: Fraction of the records that are training records.
+        train_share: Fraction of the records, at the start of the log, to use for training; the
+            others are test records.
         limits: Limits for threads, memory and scratch space.
         opener: Function that opens the log.
     """

@@ -1,8 +1,8 @@
-"""Click diagnostics: click-through rates, sparsity, share of the most active users, model quality.
+"""Computes click diagnostics, such as click-through rates, sparsity and click model quality.
 
 The table `click_diagnostics` has one row per measure and rank, with an integer count and total, so
-that proportions can be pooled over snapshots. Measures of predictions for held-out impressions also
-have a value and the name of the model.
+that proportions can be pooled over snapshots. Measures on held-out impressions also have a value
+and the name of the model.
 """
 
 from pathlib import Path

@@ -15,7 +15,7 @@ from builder.errors import UsageError
 from builder.runtime.limits import ResourceLimits
 
 BYTES_PER_RESULT = 250
-"""Peak memory for training the most demanding model: bytes per result of distinct result pages."""
+"""Peak memory for training the most demanding model, in bytes per result on a distinct page."""
 
 ALL_PAGES = "SELECT query, results, clicks, weight AS train, 0 AS test FROM pages"
 """SQL query that selects all pages of the table `pages` for training."""

@@ -11,7 +11,7 @@ from typing import Annotated
 import duckdb
 import polars as pl
 
-from builder.clicks.click_grades import check_scores, create_click_grades, read_priors
+from builder.clicks.click_grades import check_required_scores, create_click_grades, read_priors
 from builder.clicks.policies import GradeThresholds
 from builder.clicks.sensitivity import write_grade_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
@@ -115,7 +115,11 @@ ORDER BY query
 
 
 def _snapshot_with_fitted_thresholds(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
-    """Return a tuple with the first snapshot if `snapshot` reuses its cuts, else ()."""
+    """Return a tuple with the snapshot whose thresholds `snapshot` reuses, empty if none.
+
+    Under the policy `target_shares`, the thresholds are fitted to the first snapshot and reused in
+    all later ones.
+    """
     first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and snapshot != first else ()
 
@@ -177,11 +181,11 @@ def grade_pairs(
             manual_wins=params.manual == "wins",
         )
         priors = read_priors(connection)
-        check_scores(connection, priors, params)
+        check_required_scores(connection, priors, params)
         connection.execute(PAIRS)
         ledger = _write_rejects(connection, out)
         used = create_click_grades(connection, priors, params, cuts)
-        _write_cuts(out, used, params)
+        _write_grade_thresholds(out, used, params)
         connection.execute(QRELS)
         write_query_result(connection, ORDERED_QRELS, out / "graded_pairs.parquet", Qrels)
         write_query_result(
@@ -202,7 +206,7 @@ def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> RowLedge
     return ledger
 
 
-def _write_cuts(out: Path, cuts: GradeThresholds, params: QrelParameters) -> None:
+def _write_grade_thresholds(out: Path, cuts: GradeThresholds, params: QrelParameters) -> None:
     """Write the table `grade_cuts`, with the minimum score of each grade."""
     frame = pl.DataFrame(
         {

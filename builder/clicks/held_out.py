@@ -1,13 +1,13 @@
 """Evaluates the click model of a build on held-out impressions.
 
-Reports the observed clicks and the predicted click-through rate at each rank, and the
-log-likelihood and perplexity of the model and of a baseline, which predicts the click-through rate
-of each rank.
+Reports the number of observed clicks and the predicted click-through rate at each rank, and the
+log-likelihood and perplexity of the model. A baseline, which predicts the click-through rate of
+each rank, is evaluated in the same way.
 
-Queries are sampled in the order of a hash, each with all its impressions, until the size limit is
-reached; the impressions of queries with too many results are subsampled. A quarter of the
-impressions is held out, selected by a hash of the page, its clicks and a sequence number. The
-sample is thus deterministic and of limited size.
+The impressions form a deterministic sample of limited size: queries are added in the order of a
+hash until the limit is reached. All impressions of these queries are used, except that queries
+with more than `MAX_RESULTS_PER_QUERY` shown results are subsampled. A quarter of the impressions is
+held out, selected by a hash of the page, its clicks and a sequence number.
 """
 
 from collections.abc import Iterator
@@ -118,15 +118,15 @@ def evaluate_on_held_out_impressions(
     )
     return [
         *_click_rate_rows(predicted, log.test, params.model),
-        *_result_rows_from_score("held_out", score, log.test, train, params.model),
-        *_result_rows_from_score("baseline", baseline_score, log.test, train, BASELINE),
+        *_score_rows("held_out", score, log.test, train, params.model),
+        *_score_rows("baseline", baseline_score, log.test, train, BASELINE),
     ]
 
 
 def _click_rate_rows(
     predicted: ClickProbabilities, pages: ResultPages, model: str
 ) -> Iterator[Diagnostic]:
-    """Yield one row per rank, with the observed clicks and the predicted click-through rate."""
+    """Yield the number of observed clicks and the predicted click-through rate at each rank."""
     marginal, weights = (
         predicted.marginal_click_probabilities(pages),
         pages.weight[pages.page_index],
@@ -139,10 +139,10 @@ def _click_rate_rows(
         yield "held_out_clicks", rank, clicks, total, round(rate, DECIMALS), model
 
 
-def _result_rows_from_score(
+def _score_rows(
     prefix: str, score: ClickModelScore, pages: ResultPages, train_impressions: int, model: str
 ) -> Iterator[Diagnostic]:
-    """Yield rows of log-likelihood and mean perplexity, then one row of perplexity per rank."""
+    """Yield the log-likelihood, the mean perplexity, and the perplexity at each rank."""
     test = int(pages.weight.sum())
     values = [("log_likelihood", 0, score.log_likelihood), ("perplexity", 0, score.perplexity)]
     values += [("perplexity", rank, value) for rank, value in enumerate(score.by_rank, 1)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from builder.clicks.log_conversion import convert_to_parquet, row_count_if_no_conversion_needed
+from builder.clicks.log_conversion import convert_to_parquet, row_count_if_readable_in_place
 from builder.clicks.log_summary import LogSummary
 from builder.errors import DataError, UsageError
 from builder.ingest.advice import (
@@ -35,7 +35,7 @@ STANDALONE = LogParameters(
 
 
 def standalone_log_parameters(params: LogParameters) -> LogParameters:
-    """Return the parameters for standalone logs, overridden by values set explicitly in `[log]`."""
+    """Return the parameters `STANDALONE`, except for values set explicitly in `[log]`."""
     return STANDALONE.model_copy(update={n: getattr(params, n) for n in params.model_fields_set})
 
 
@@ -112,7 +112,7 @@ def open_log(
             f"{log}: file not found; expected a query log as JSON lines, Parquet, CSV or TSV"
         )
     summary = LogSummary(str(log))
-    rows = row_count_if_no_conversion_needed(log) if log_params == STANDALONE else None
+    rows = row_count_if_readable_in_place(log) if log_params == STANDALONE else None
     if rows is not None:
         _create_records_view(connection, log)
     if rows is not None and not _has_queries_to_normalize(connection):

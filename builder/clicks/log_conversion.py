@@ -32,7 +32,7 @@ PAGES = pa.schema(
 REQUIRED = {name: PAGES.field(name).type for name in ("query", "results", "clicks")}
 
 
-def row_count_if_no_conversion_needed(log: Path) -> int | None:
+def row_count_if_readable_in_place(log: Path) -> int | None:
     """Return the number of rows of a log, or None if DuckDB cannot read the log in place.
 
     A log can be read in place if it is a Parquet file with columns of compatible types.

@@ -9,7 +9,7 @@ MAX_EXAMPLES = 3
 
 @dataclass
 class LogSummary:
-    """Numbers of read and of rejected records of a log, with examples of rejected records.
+    """Numbers of records read and rejected from a log, with examples of rejected records.
 
     Args:
         file: Path of the log.
@@ -27,7 +27,7 @@ class LogSummary:
     notes: list[str] = field(default_factory=list)
 
     def add_reject(self, reason: str, record_number: int) -> None:
-        """Count a rejected record; keep the numbers of the first `MAX_EXAMPLES` ones per reason."""
+        """Count a rejected record, and keep the first `MAX_EXAMPLES` record numbers per reason."""
         self.rejected[reason] += 1
         examples = self.examples.setdefault(reason, [])
         if len(examples) < MAX_EXAMPLES:

@@ -47,9 +47,9 @@ def create_model_estimates(
 
 
 def _estimates_column(trained: TrainedModel, estimate_name: str, num_pairs: int) -> pa.Array:
-    """Return the estimates with a given name, one per pair; null for pairs without evidence.
+    """Return the estimate `estimate_name` of each pair; null for pairs without evidence.
 
-    All values are null if the model does not provide these estimates.
+    All values are null if the model does not provide this estimate.
     """
     values = getattr(trained, estimate_name)
     if values is None:

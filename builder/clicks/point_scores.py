@@ -1,4 +1,4 @@
-"""Scores of click models that provide point estimates but no posterior: all except sDBN."""
+"""Scores of click models that provide no posterior but only point estimates (all except sDBN)."""
 
 from dataclasses import dataclass
 

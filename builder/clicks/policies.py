@@ -85,7 +85,7 @@ def fit_thresholds(
 def assign_grades(
     posterior: ScorePosterior | PointEstimates, cuts: GradeThresholds, params: QrelParameters
 ) -> Grades:
-    """Return the grade of each group of pairs, int8[n]; -1 if it has too few examinations.
+    """Return the grade of each group of pairs, int8[n]; -1 for too few examinations.
 
     Args:
         posterior: Evidence and scores of n groups of query-document pairs. Point estimates are

@@ -43,9 +43,9 @@ class ClickEvidence:
     def __len__(self) -> int:
         return len(self.clicks)
 
-    def slice_rows(self, rows: slice) -> Self:
+    def slice_groups(self, groups: slice) -> Self:
         """Return the click counts of a slice of the groups."""
-        return type(self)(self.examinations[rows], self.clicks[rows], self.last_clicks[rows])
+        return type(self)(self.examinations[groups], self.clicks[groups], self.last_clicks[groups])
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class ScorePosterior:
         """Split the posterior into consecutive chunks of at most `CHUNK_ROWS` groups."""
         starts = range(0, len(self.evidence), CHUNK_ROWS)
         return [
-            replace(self, evidence=self.evidence.slice_rows(slice(start, start + CHUNK_ROWS)))
+            replace(self, evidence=self.evidence.slice_groups(slice(start, start + CHUNK_ROWS)))
             for start in starts
         ]
 

@@ -18,7 +18,7 @@ MIN_PAIRS = 10
 """Minimum number of pairs for a fit; with fewer pairs, the prior is uniform."""
 
 STRENGTH_BOUNDS = (0.02, 10_000.0)
-"""Bounds of alpha + beta in pseudo-counts, because the likelihood may have no interior maximum."""
+"""Bounds of alpha + beta in a fit, because the likelihood may increase towards 0 or infinity."""
 
 PRIOR_LOG_STRENGTH, PRIOR_LOG_STRENGTH_SD = float(np.log(4.0)), 1.5
 """Mean and standard deviation of log(alpha + beta) under its prior: 95 % lie between 0.2 and 76
@@ -68,13 +68,13 @@ class Priors:
 
 
 class _RisingFactorials:
-    """Weighted sum of log rising factorials: sum of w_i log(z (z + 1) ... (z + x_i - 1)).
+    """Weighted sum of log rising factorials, as a function of their first factor z.
 
-    The shift z is an argument of the methods.
+    The sum is sum_i w_i log(z (z + 1) ... (z + x_i - 1)).
 
     Args:
-        lengths: int64[n]; number of factors x_i of each factorial.
-        weights: int64[n]; weights w_i.
+        lengths: int64[n]; number of factors x_i of each rising factorial.
+        weights: int64[n]; weight w_i of each rising factorial.
     """
 
     def __init__(self, lengths: Integers, weights: Integers) -> None:
@@ -83,27 +83,28 @@ class _RisingFactorials:
         counts = np.bincount(inverse, weights=weights, minlength=len(distinct))
         self._weights: Floats = counts.astype(np.float64)
 
-    def weighted_log_sum(self, shift: float) -> float:
-        """Return the weighted sum of log rising factorials for a given shift z."""
+    def weighted_log_sum(self, first_factor: float) -> float:
+        """Return sum_i w_i log(z (z + 1) ... (z + x_i - 1)), where z is `first_factor`."""
         gammaln = scipy.special.gammaln
-        return self._weighted_sum(gammaln(self._lengths + shift) - gammaln(shift))
+        return self._weighted_sum(gammaln(self._lengths + first_factor) - gammaln(first_factor))
 
-    def derivatives(self, shift: float) -> tuple[float, float]:
-        """Return the first and second derivatives of `weighted_log_sum` with respect to z."""
+    def derivatives(self, first_factor: float) -> tuple[float, float]:
+        """Return the first and second derivatives of `weighted_log_sum`."""
         psi, polygamma = scipy.special.psi, scipy.special.polygamma
-        first = psi(self._lengths + shift) - psi(shift)
-        second = polygamma(1, self._lengths + shift) - polygamma(1, shift)
+        first = psi(self._lengths + first_factor) - psi(first_factor)
+        second = polygamma(1, self._lengths + first_factor) - polygamma(1, first_factor)
         return self._weighted_sum(first), self._weighted_sum(second)
 
     def _weighted_sum(self, terms: Floats) -> float:
-        """Return the weighted sum of `terms`, which has one term per distinct length."""
+        """Return the weighted sum of `terms`, one for each distinct number of factors."""
         return float((self._weights * terms).sum())
 
 
 class _BetaPriorPosterior:
     """Log posterior density of the parameters of a Beta prior, given beta-binomial counts.
 
-    Parameters are given as a point: logit of the mean, and log of alpha + beta.
+    The parameters are given as a point with two coordinates, the logit of the mean and the log of
+    alpha + beta.
 
     Args:
         successes: int64[n]; see `fit_beta`.

@@ -4,8 +4,8 @@ Reports the mean log-likelihood per page and the perplexity 2^(-mean log2 p) per
 computed from marginal click probabilities and from probabilities given the clicks above (Dupret &
 Piwowarski 2008; Chuklin, Markov & de Rijke 2015, chapter 5).
 
-There are two published conventions. If all pages have ten results, they give equal perplexities,
-except for the conditional perplexity of the cascade model:
+There are two published conventions. On logs whose pages all have ten results, both conventions give
+the same perplexities, except for the conditional perplexity of the cascade model:
 
 - `pyclick`: the log-likelihood of a page is the mean over its ranks. The perplexity of a rank
   is normalized by the number of all test pages, and averaged over ten ranks: missing ranks are

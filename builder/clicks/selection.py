@@ -1,4 +1,4 @@
-"""Selects the impressions of candidate queries, except those by excluded users.
+"""Selects the impressions of candidate queries, without those of excluded users.
 
 In the view `used_impressions`, each query is replaced by the query that represents its variant
 set (spellings and word orders of the same query).
@@ -65,7 +65,10 @@ class ImpressionSelection:
         connection.execute(sql)
 
     def count_impressions(self, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-        """Count all impressions, and the impressions of candidate queries by excluded users."""
+        """Return the number of all impressions, and of those dropped because of their user.
+
+        Only impressions of candidate queries are counted as dropped.
+        """
         total = connection.execute(NUMBER_OF_IMPRESSIONS).fetchall()[0][0]
         if not len(self.excluded_users):
             return int(total), 0

@@ -1,9 +1,9 @@
-"""Sensitivity of click grades to the cuts and to the rule for impressions without clicks.
+"""Measures how click grades depend on the cuts and on the rule `no_click`.
 
 The table `grade_sensitivity` counts the judged pairs by scenario, published grade and grade in the
-scenario. Scenarios: cuts 10 % lower, cuts 10 % higher, and the opposite value of `no_click` (`skip`
-instead of `all_examined`, or vice versa), for which fitted priors are refitted. The last scenario
-is omitted for models without priors, which would have to be retrained.
+scenario. The scenarios are cuts 10 % lower, cuts 10 % higher, and the other value of
+`no_click` (`skip` instead of `all_examined`, or vice versa), for which fitted priors are refitted.
+The last scenario is omitted for models without priors, because they would have to be retrained.
 """
 
 from pathlib import Path
@@ -41,7 +41,7 @@ def write_grade_sensitivity(
     params: QrelParameters,
     path: Path,
 ) -> None:
-    """Write the table `grade_sensitivity`: grades under changed cuts and a changed `no_click` rule.
+    """Write the table `grade_sensitivity`, which compares grades under other cuts and `no_click`.
 
     Args:
         connection: DuckDB connection with the view `click_estimates` and the table `pairs`.
@@ -78,9 +78,10 @@ def write_grade_sensitivity(
 
 
 def _refit_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
-    """Return priors for the opposite rule for impressions without clicks (`no_click`).
+    """Return the priors to use when `no_click` has its other value.
 
-    A fitted prior on attractiveness is refitted; any other prior is returned unchanged.
+    A prior on attractiveness that was fitted to the data is fitted again, to the other counts of
+    examinations; any other prior is returned unchanged.
     """
     columns = _fetch_columns(connection, HISTOGRAM)
     counts = {name: values.astype(np.int64) for name, values in columns.items()}

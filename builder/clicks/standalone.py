@@ -1,4 +1,4 @@
-"""Runs a click model on a query log outside a collection: `longeval clicks`.
+"""Runs a click model on a standalone query log (command `longeval clicks`).
 
 Writes one row per query and URL shown (schema `PairStatistics`), sorted by query and URL, as
 Parquet or TSV. DuckDB computes sDBN within a small memory limit; other models keep the distinct
@@ -35,7 +35,7 @@ SELECT query, doc AS url, impressions, examinations, clicks, last_clicks,
        attractiveness, satisfaction, relevance
 FROM estimates WHERE impressions > 0
 """
-"""SQL query for output rows; under sDBN, already sorted, because DuckDB keeps the table order."""
+"""SQL query for the output rows, which are already sorted if the model is sDBN."""
 
 ORDERED_ROWS = f"{ROWS} ORDER BY query, url"
 

@@ -19,9 +19,9 @@ from builder.io.engine import set_sql_variables
 from builder.parameters import ClickParameters
 
 ENGINE_SHARE = 0.5
-"""Fraction of the memory limit for DuckDB, which also allocates memory outside its own limit."""
+"""Fraction of the memory limit given to DuckDB, which also allocates memory beyond its limit."""
 SDBN_ENGINE_SHARE = 0.7
-"""Fraction of the memory limit for DuckDB under sDBN, which keeps no pages in arrays."""
+"""Fraction of the memory limit given to DuckDB if the model is sDBN, which needs no arrays."""
 
 SHOWN = """
 CREATE VIEW shown AS
@@ -168,7 +168,7 @@ class ImpressionCounts(NamedTuple):
 def create_pair_counts(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, memory: int
 ) -> ImpressionCounts:
-    """Create the table `pair_counts`: clicks and examinations of each query-document pair.
+    """Create the table `pair_counts`, with clicks and examinations per query-document pair.
 
     Under `no_click = "skip"`, pairs shown only on pages without clicks have 0 impressions.
 
@@ -203,9 +203,10 @@ def create_pair_counts(
 
 
 def _number_of_query_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
-    """Return the number of ranges of query keys, each of which can be grouped in memory.
+    """Return the number of ranges to split the query keys into, so that each range fits in memory.
 
-    Text queries, as in standalone logs, form a single range because they cannot be split evenly.
+    The queries of standalone logs are texts, not keys; they form a single range, because they
+    cannot be split evenly.
     """
     results, are_keys = connection.execute(SHOWN_RESULTS).fetchall()[0]
     return 1 + int(results) * BYTES_PER_RESULT // memory if are_keys else 1

@@ -100,14 +100,14 @@ class AnonymousQueries:
 
 
 @contextmanager
-def open_k_anonymous_queries(
+def select_k_anonymous_queries(
     impressions: Table,
     log_queries: Table,
     params: SelectionParameters,
     limits: ResourceLimits,
     excluded_users: pl.Series | None = None,
 ) -> Iterator[AnonymousQueries]:
-    """Count the queries of a log, and open a context for reading those that are k-anonymous.
+    """Select the k-anonymous queries of a log, and open a context for reading them.
 
     Args:
         impressions: Table with the schema `Impressions`.

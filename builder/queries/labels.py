@@ -1,14 +1,14 @@
 """Merges the qrels of query variants, so that each variant set becomes one query.
 
-A variant set is a group of spellings, inflections and word orders of the same query. Its qrels are
-merged if `variants.merge` is `labels`; every variant is then graded separately. If several members
-of a set have a grade for a document, the rules of the LongEval organizers apply: equal grades are
-kept, 1 and 2 become 1, and the document is dropped for this query if it has both 0 and a positive
-grade (a conflict). The default, merging clicks before grading, needs no such rules and loses no
-evidence.
+A variant set is a group of spellings, inflections and word orders of the same query. If
+`variants.merge` is `labels`, every variant is graded separately, and then the qrels of the set
+are merged. If several members of a set have a grade for a document, the rules of the LongEval
+organizers apply: equal grades are kept, 1 and 2 become 1, and the document is dropped for this
+query if it has both 0 and a positive grade (a conflict). The default, merging clicks before
+grading, needs no such rules and loses no evidence.
 
-A conflict only removes qrels of its own variant set, so a conflict among held-out queries never
-affects training queries, as it did in an earlier published collection.
+A conflict only removes qrels of its own variant set. Unlike in an earlier published collection,
+conflicts among held-out queries therefore never affect training queries.
 """
 
 from collections.abc import Sequence

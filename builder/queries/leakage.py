@@ -19,7 +19,7 @@ from builder.io.sources import Interval
 from builder.io.tables import write_frame
 from builder.parameters import VariantParameters
 from builder.queries.signatures import signature_expr
-from builder.queries.similarity import find_near_equal_signatures
+from builder.queries.similarity import find_near_duplicate_signatures
 from builder.runtime.ledger import RejectWriter, RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
@@ -213,7 +213,7 @@ def _add_signatures(snapshot: SnapshotQueries, has_french: bool) -> pl.DataFrame
 
 
 def find_exact_leaks(test: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
-    """Return all pairs of a test and a training query that share a text, id or variant set.
+    """Return all pairs of a test query and a training query with the same text, id or variant set.
 
     Args:
         test: Held-out and test queries; see `evaluation_and_train_queries`.
@@ -239,7 +239,9 @@ def find_near_leaks(
     train: pl.DataFrame,
     threshold: float,
 ) -> pl.DataFrame:
-    """Return all pairs of a test and a training query that are spelled almost the same.
+    """Return all pairs of a test query and a training query that are spelling variants.
+
+    Their folded texts differ, but their signatures are equal or near-duplicate.
 
     Args:
         connection: A DuckDB connection not shared with other callers.
@@ -248,7 +250,7 @@ def find_near_leaks(
         threshold: Minimum edit similarity of two spellings of a word.
     """
     signatures = pl.concat([test["signature"], train["signature"]]).unique().sort()
-    links = find_near_equal_signatures(connection, signatures, threshold)
+    links = find_near_duplicate_signatures(connection, signatures, threshold)
     equal = signatures.to_frame().select(
         "signature", pl.col("signature").alias("other"), pl.lit(1.0).alias("similarity")
     )

@@ -24,7 +24,8 @@ POLICIES: tuple[Matching, ...] = ("substring", "word", "stem")
 def normalized_text_expr(folded: pl.Expr, matching: Matching) -> pl.Expr:
     """Return an expression that prepares folded texts for matching.
 
-    Text is padded with spaces for the policy `word`, and also stemmed for `stem`.
+    Texts are padded with spaces, and stemmed under the policy `stem`; under `substring`, they are
+    unchanged.
     """
     if matching == "substring":
         return folded

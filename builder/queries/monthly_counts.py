@@ -40,12 +40,16 @@ def read_monthly_counts(path: Path) -> pl.DataFrame:
         raise UsageError(f"expected a file ending in .parquet, .tsv or .csv, found {path.name}")
     missing = sorted(set(COLUMNS) - set(frame.columns))
     if missing:
-        raise FormatError(f"expected columns label, month, count; missing {missing}", path)
+        raise FormatError(
+            f"expected the columns {', '.join(COLUMNS)}; missing: {', '.join(missing)}", path
+        )
     dtypes = {**COLUMNS, **({"total": pl.Float64} if "total" in frame.columns else {})}
     try:
         cast = frame.select("line", *(pl.col(n).cast(k, strict=False) for n, k in dtypes.items()))
     except pl.exceptions.PolarsError as error:
-        raise FormatError(f"expected columns of text and numbers: {error}", path) from None
+        raise FormatError(
+            f"expected columns of text and numbers, found other types ({error})", path
+        ) from None
     cast = cast.with_columns(pl.col("label").str.strip_chars())
     invalid = cast.filter(
         pl.any_horizontal(pl.col(dtypes).is_null())
@@ -55,9 +59,11 @@ def read_monthly_counts(path: Path) -> pl.DataFrame:
         | ~pl.col("month").str.contains(r"^\d{4}-(0[1-9]|1[0-2])$")
     )
     if invalid.height:
+        limit = f"{MAX_COUNT:.0g}"
+        total = f", and a total from this count to {limit}," if "total" in dtypes else ""
         raise FormatError(
-            f"expected a label, a month YYYY-MM and a count from 0 to {MAX_COUNT:.0g} in every "
-            f"row, found {invalid.height} invalid rows",
+            f"expected a label, a month YYYY-MM and a count from 0 to {limit}{total} in every row, "
+            f"found {invalid.height} invalid rows",
             path,
             invalid["line"][0],
         )
@@ -73,8 +79,8 @@ def _check_totals(counts: pl.DataFrame, path: Path) -> None:
     if wrong.height:
         month, total, other, line = wrong.select("month", "total", "first", "line").row(0)
         raise FormatError(
-            "total: expected one total above 0 per month, namely all counts of the source in this "
-            f"month, found {total:g}{f' and {other:g}' if total != other else ''} in {month}",
+            "total: expected the same total, greater than 0, in all rows of a month, found "
+            f"{total:g}{f' and {other:g}' if total != other else ''} in {month}",
             path,
             line,
         )
@@ -96,7 +102,9 @@ def _read_delimited_file(path: Path, separator: str) -> pl.DataFrame:
             if row:
                 rows.append((reader.line_num, *row))
     except csv.Error as error:
-        raise FormatError(f"expected a CSV or TSV table: {error}", path, reader.line_num) from None
+        raise FormatError(
+            f"expected a CSV or TSV table, found malformed cells ({error})", path, reader.line_num
+        ) from None
     if len({"line", *names}) <= len(names):
         raise FormatError(
             f"expected distinct column names other than 'line', found {names}", path, 1

@@ -26,7 +26,7 @@ PHONE = (
     r"(?:$|[^\d])"
 )
 FRENCH_MOBILE_WITHOUT_PLUS = r"(?:^|[^\d])33 ?[67](?:\d{8}|(?: \d{2}){4})(?:$|[^\d])"
-"""Pattern of French mobile numbers in logs that lost a plus sign when URLs were decoded."""
+"""Pattern of French mobile numbers whose plus sign was lost when a URL was decoded."""
 FOREIGN_PHONE = r"(?:^|[^\d])(?:\+|00)[1-9](?:[ .\-/()]{0,2}\d){7,13}(?:$|[^\d])"
 PHONES = (PHONE, FRENCH_MOBILE_WITHOUT_PLUS, FOREIGN_PHONE)
 SUSPECT = (

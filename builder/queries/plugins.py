@@ -74,7 +74,8 @@ def run_plugin(plugin: VerdictPlugin, subjects: pl.DataFrame) -> pl.DataFrame:
     missing = {"key", "label", "score"} - set(labels.columns)
     if missing:
         raise SchemaError(
-            f"plug-in {plugin.name}: expected columns key, label, score; missing {sorted(missing)}"
+            f"plug-in {plugin.name}: expected the columns key, label, score; missing: "
+            f"{', '.join(sorted(missing))}"
         )
     verdicts = labels.select(
         pl.lit(plugin.kind).alias("kind"),

@@ -87,7 +87,8 @@ def to_topic_table(
         stability: Stability measure used in the score.
     """
     source = pl.format(
-        f"rank {{}}, score {{}} = popularity {{}} x {stability} {{}}, mean {{}} over {{}} months",
+        f"rank {{}}, score {{}} = popularity {{}} x {stability} {{}}, "
+        "mean count {} over {} months",
         "rank",
         pl.col("score").round(3),
         pl.col("popularity").round(3),
@@ -134,7 +135,7 @@ def note_missing_months(counts: pl.DataFrame) -> Iterator[str]:
     missing = sorted({*_month_range(counts)} - {*counts["month"]})
     if missing:
         yield (
-            f"months without a row, treated as counts of 0: {len(missing):,} "
+            f"months without a row, whose counts are taken as 0: {len(missing):,} "
             f"({join_names(missing, MAX_MONTHS, ', ')}); if their counts are missing from the "
             "file, add them, since counts of 0 lower the mean and the stability of all topics"
         )
@@ -171,7 +172,7 @@ def _monthly_count_matrix(
 
 
 def _compute_measures(monthly_counts: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return the popularity and stability measures of all candidates, float64[labels] by name."""
+    """Return the measures of all candidates, such as popularity, by name; float64[labels] each."""
     mean, median = monthly_counts.mean(axis=1), np.median(monthly_counts, axis=1)
     shares = monthly_counts / np.maximum(monthly_counts.sum(axis=1, keepdims=True), 1e-300)
     logs = np.log1p(monthly_counts)

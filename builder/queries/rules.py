@@ -1,6 +1,6 @@
-"""Rules that exclude queries, and the funnel: how many queries each rule excludes.
+"""Defines the rules that exclude queries, and the funnel, which counts the excluded queries.
 
-Rules are expressions over a table with one row per query and the columns of
+Rules are expressions over a table with one row per query, which has the columns of
 `forms.choose_published_texts`, counts and topics. They are applied in order: a query is counted
 under the first rule that excludes it.
 """
@@ -118,7 +118,7 @@ def _in_stop_list_expr(stop_list: Sequence[str], params: SelectionParameters) ->
 
 @dataclass(frozen=True)
 class FunnelStep:
-    """Step of the query funnel: how many queries one rule excluded.
+    """Step of the query funnel, with the number of queries that one rule excluded.
 
     Args:
         rule: Name of the rule.
@@ -132,7 +132,7 @@ class FunnelStep:
 
 
 def funnel_steps(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep, ...]:
-    """Return the steps of the query funnel: how many queries each rule excluded.
+    """Return the steps of the query funnel, with the number of queries that each rule excluded.
 
     Args:
         rows_in: Number of distinct queries of the log.

@@ -14,7 +14,7 @@ import polars as pl
 
 from builder.io.sources import Source
 from builder.parameters import SelectionParameters
-from builder.queries.anonymous import open_k_anonymous_queries
+from builder.queries.anonymous import select_k_anonymous_queries
 from builder.queries.matching import match_topics
 from builder.queries.rules import (
     ANONYMITY,
@@ -24,7 +24,7 @@ from builder.queries.rules import (
     selection_rules,
 )
 from builder.queries.stop_lists import read_stop_lists
-from builder.queries.unmatched import stop_list_tracker, topic_name_tracker
+from builder.queries.unmatched import track_stop_list_entries, track_topic_names
 from builder.queries.verdicts import excluded_keys, note_unmatched_filters
 from builder.runtime.ledger import RejectWriter, RowLedger
 from builder.runtime.limits import ResourceLimits
@@ -76,11 +76,11 @@ def select_queries(
     excluded_users = pl.concat(users.values()).unique() if users else None
     topic_rows = topics.scan().collect()
     lists = (
-        stop_list_tracker(stop_list, params),
-        topic_name_tracker(topic_rows, params),
+        track_stop_list_entries(stop_list, params),
+        track_topic_names(topic_rows, params),
     )
     ledger = RowLedger("queries")
-    with open_k_anonymous_queries(
+    with select_k_anonymous_queries(
         impressions, log_queries, params, limits, excluded_users
     ) as queries:
         counts = Counter({EXCLUDED_USERS_ONLY: queries.total - queries.eligible})

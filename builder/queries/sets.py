@@ -1,14 +1,14 @@
-"""Builds variant sets: groups of spellings, inflections and reorderings of the same query.
+"""Builds variant sets, i.e. groups of spellings, inflections and reorderings of the same query.
 
 Queries with the same signature (the sorted stems of their content words) are in the same set. Every
-signature and every manual set has an id, whose keyed hash determines the split. Near-equal
+signature and every manual set has an id, whose keyed hash determines the split. Near-duplicate
 signatures are merged only if they have the same split. Hence a set may grow when queries are added
-later, but it is never divided between splits, and no query changes its split. Near-equal queries in
-different splits are listed by `leakage`.
+later, but it is never divided between splits, and no query changes its split. Near-duplicate
+queries in different splits are listed by `leakage`.
 
 Merging is greedy by frequency and not transitive: the most frequent signature leads a set and
-absorbs all near-equal signatures without a set. A chain of small differences therefore never
-merges its ends, and the result does not depend on the order of the input. Leaders of earlier
+absorbs all near-duplicate signatures that have no set yet. A chain of small differences therefore
+never merges its ends, and the result does not depend on the order of the input. Leaders of earlier
 snapshots remain leaders, and a query keeps its set even if it is published in another spelling.
 """
 
@@ -20,7 +20,7 @@ import polars as pl
 
 from builder.parameters import SplitParameters, VariantParameters
 from builder.queries.signatures import signature_expr, variant_set_id_expr
-from builder.queries.similarity import find_near_equal_signatures
+from builder.queries.similarity import find_near_duplicate_signatures
 from builder.text.keys import fold, in_sample
 
 
@@ -93,11 +93,11 @@ def _add_signature_and_initial_set(
 def _earlier_sets(
     earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame, has_french: bool
 ) -> pl.DataFrame:
-    """Return the variant sets to which the queries of earlier snapshots belonged.
+    """Return the variant set of each query in each earlier snapshot.
 
-    The columns are `query`, `initial_set` (first assignment) and `earlier_set` (after merging).
-    Snapshots are in chronological order. In a snapshot, queries that are still in their initial
-    set come first.
+    Columns: `query`, `initial_set` (see `_add_signature_and_initial_set`), and `earlier_set` (after
+    near-duplicate signatures were merged). Snapshots are in chronological order; within a snapshot,
+    queries that are still in their initial set come first.
     """
     schema = {"query": pl.UInt64, "initial_set": pl.String, "earlier_set": pl.String}
     tables = [
@@ -112,7 +112,7 @@ def _earlier_sets(
 
 
 def _first_assigned_sets(earlier_sets: pl.DataFrame, key_column: str) -> pl.DataFrame:
-    """Map each value of `key_column` (`query` or `initial_set`) to its first `earlier_set`."""
+    """Return the first `earlier_set` of each value of `key_column` (`query` or `initial_set`)."""
     return earlier_sets.select(key_column, "earlier_set").unique(
         key_column, keep="first", maintain_order=True
     )
@@ -124,13 +124,13 @@ def _link_groups_within_splits(
     params: VariantParameters,
     split: SplitParameters,
 ) -> pl.DataFrame:
-    """Return pairs of groups in the same split with near-equal signatures, in both directions.
+    """Return pairs of groups in the same split that have near-duplicate signatures.
 
-    A group contains the queries that are in the same set before near-equal signatures are merged.
-    Columns: `group`, `other`, `similarity`.
+    A group contains the queries that are in the same set before near-duplicate signatures are
+    merged. Each pair is listed in both directions. Columns: `group`, `other`, `similarity`.
     """
     nodes = groups.select("signature", "group").unique().sort("signature", "group")
-    links = find_near_equal_signatures(
+    links = find_near_duplicate_signatures(
         connection, nodes["signature"].unique().sort(), params.threshold
     )
     splits = (
@@ -150,7 +150,10 @@ def _link_groups_within_splits(
 
 
 def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Map each absorbed group to the group that absorbs it: `group`, `leader`, `similarity`."""
+    """Return each absorbed group and its leader, the group that absorbs it.
+
+    Columns: `group`, `leader`, `similarity`.
+    """
     is_fixed = pl.col("earlier_set").is_not_null() | pl.col("manual_set").is_not_null()
     ordered = (
         groups.group_by("group")

@@ -1,12 +1,12 @@
-"""Finds near-equal query signatures, which differ only in the spelling of one word.
+"""Finds near-duplicate query signatures, which differ only in the spelling of one word.
 
 A signature consists of the sorted stems of the content words of a query.
 
 The edit similarity of two words is 1 - d / (length of the longer word), where d is the
 Damerau-Levenshtein distance (insertion, deletion, substitution, transposition). Two words are
-spellings of each other if their similarity reaches the threshold, d <= 2, neither word contains a
-digit, and they start with the same letter: first letters are rarely mistyped (Yannakoudakis &
-Fawthrop 1983) but distinguish `maternite` from `paternite` and `licite` from `illicite`.
+spelling variants if their similarity reaches the threshold, d <= 2, neither word contains a digit,
+and they start with the same letter: first letters are rarely mistyped (Yannakoudakis & Fawthrop
+1983) but distinguish `maternite` from `paternite` and `licite` from `illicite`.
 
 Candidate pairs come from deletion neighborhoods (Mor & Fraenkel 1982): two words within distance d
 have a string in common that results from each word by at most d deletions. No pair is missed.
@@ -68,10 +68,10 @@ ORDER BY a.signature, b.signature
 """
 
 
-def find_near_equal_signatures(
+def find_near_duplicate_signatures(
     connection: duckdb.DuckDBPyConnection, signatures: pl.Series, threshold: float
 ) -> pl.DataFrame:
-    """Return all pairs of near-equal signatures; each pair is listed in both directions.
+    """Return all pairs of near-duplicate signatures; each pair is listed in both directions.
 
     Args:
         connection: A DuckDB connection not shared with other callers; its temporary

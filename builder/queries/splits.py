@@ -3,8 +3,8 @@
 In a training snapshot, a keyed hash of the variant set (or of the query, if it has none) decides
 between `train` and `heldout`, so that later snapshots never change the split and a variant set is
 never divided. In later snapshots, a query is `seen` if it or its variant set was in `train`, and
-`test` otherwise. Under `near = "together"`, near-identical spellings of a query also have the same
-split (see `together`).
+`test` otherwise. Under `near = "together"`, near-duplicate queries also have the same split (see
+`together`).
 """
 
 from collections.abc import Sequence
@@ -45,8 +45,8 @@ def split_judged_queries(
     Args:
         out: Folder that receives `split_queries.parquet` and an empty `rejects.parquet`.
         judged_queries: Table with the schema `JudgedQueries`.
-        train_queries: Tables `split_queries` of the training snapshots; if this is a training
-            snapshot, only of the earlier ones.
+        train_queries: Tables `split_queries` of all training snapshots or, if this is a training
+            snapshot, of the earlier ones.
         is_train: Whether the snapshot is a training snapshot.
         threshold: Minimum edit similarity of two spellings of a word (`variants.threshold`).
         params: Section `[split]` of the definition.

@@ -19,7 +19,7 @@ SCHEMA = {"id": pl.String, "text": pl.String, "count": pl.UInt32}
 HEADER_LINE = re.compile(
     r"(?i)(?:q|query|topic)?[ _-]?id\t(?:query|topic|text|title)(?:[ _-]?text)?\s*(?:\t.*)?"
 )
-"""Header line of a query file; it may name further columns."""
+"""Pattern of the header line of a query file, which may name further columns."""
 
 
 def read_query_texts(path: Path) -> pl.DataFrame:
@@ -51,8 +51,8 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     id_column = next((name for name in ("query_id", "surface", "query") if name in names), None)
     if "text" not in names or id_column is None:
         raise FormatError(
-            "expected a table with the columns text and query_id (surface or query also counts as "
-            f"an id), found {sorted(names)}",
+            "expected a table with the columns text and query_id (or surface or query in place of "
+            f"query_id), found {sorted(names)}",
             path,
         )
     wanted: dict[str, type[pl.DataType]] = {id_column: pl.String, "text": pl.String}

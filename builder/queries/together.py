@@ -1,9 +1,10 @@
 """Assigns similar queries to the same split, if `split.near` is `together`.
 
-Two queries are connected if they share a folded text or a variant set, or have equal or near-equal
-signatures (see `similarity`); a group is a connected component. A group keeps the split of its
-members in earlier training snapshots, or gets `train` if they differ. If no member has an earlier
-split, a keyed hash of the smallest id (variant set or query) of the group decides.
+Two queries are connected if they share a folded text or a variant set, or have equal or
+near-duplicate signatures (see `similarity`); a group is a connected component. A query keeps its
+split in earlier training snapshots. A new query gets the split of the earlier queries in its group,
+or `train` if their splits differ. If its group has no earlier queries, a keyed hash of the smallest
+id (variant set or query) in the group decides.
 """
 
 import duckdb
@@ -12,7 +13,7 @@ import polars as pl
 import scipy
 
 from builder.queries.signatures import signature_expr
-from builder.queries.similarity import find_near_equal_signatures
+from builder.queries.similarity import find_near_duplicate_signatures
 from builder.text.keys import fold, in_sample
 
 COLUMNS = ("query_id", "text", "variant_set")
@@ -66,9 +67,9 @@ def find_queries_near_training(
     threshold: float,
     has_french: bool = True,
 ) -> pl.Series:
-    """Return the ids of queries that are equal or nearly equal to a training query.
+    """Return the ids of queries that are duplicates or near-duplicates of a training query.
 
-    Such queries share the folded text of a training query, or have an equal or near-equal
+    Such queries have the same folded text as a training query, or an equal or near-duplicate
     signature.
 
     Args:
@@ -82,7 +83,7 @@ def find_queries_near_training(
     trained = _add_folded_text_and_signature(train, has_french)
     others = trained["signature"].unique()
     signatures = pl.concat([signed["signature"], others]).unique().sort()
-    links = find_near_equal_signatures(connection, signatures, threshold)
+    links = find_near_duplicate_signatures(connection, signatures, threshold)
     near = links.filter(pl.col("other").is_in(others.implode()))["signature"]
     is_near = pl.col("signature").is_in(pl.concat([near, others]).implode())
     is_equal = pl.col("folded").is_in(trained["folded"].unique().implode())
@@ -101,12 +102,14 @@ def _add_group_column(
     threshold: float,
     has_french: bool,
 ) -> pl.DataFrame:
-    """Add the column `group`: the index of the connected component to which each query belongs."""
+    """Add the column `group`, the index of the connected component that contains the query."""
     signed = _add_folded_text_and_signature(queries, has_french)
     names = {"folded", "signature", "query_id", "variant_set"}
     nodes = pl.concat([signed[name].drop_nulls() for name in sorted(names)]).unique().sort()
     number = {name: index for index, name in enumerate(nodes)}
-    links = find_near_equal_signatures(connection, signed["signature"].unique().sort(), threshold)
+    links = find_near_duplicate_signatures(
+        connection, signed["signature"].unique().sort(), threshold
+    )
     pairs = [
         signed.select("query_id", "folded"),
         signed.select("query_id", "signature"),

@@ -133,7 +133,7 @@ def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, text_count: int)
 
 
 def _find_differences_between_policies(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
-    """Return, for each ordered pair of policies, top queries that only the first policy matches."""
+    """Return the most frequent queries that only the first policy of each pair matches."""
     key = ["topic_id", "folded"]
     rows = []
     for first, second in POLICY_PAIRS:

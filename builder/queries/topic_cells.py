@@ -1,4 +1,4 @@
-"""Parses the cells of a topic file: quotes, aliases, and texts that represent a missing value."""
+"""Parses the cells of a topic file, including quotes, aliases and texts for missing values."""
 
 import re
 
@@ -14,14 +14,15 @@ def split_cells(line: str, source: Source, line_number: int) -> list[str]:
     """Split a line at tabs into cells, without surrounding spaces and quotes.
 
     Raises:
-        FormatError: a cell starts with a quote that does not end on the line.
+        FormatError: a cell starts with a quote but has no closing quote.
     """
     cells = line.split("\t")
     for cell in cells:
         if cell.lstrip().startswith('"') and cell.count('"') % 2:
             raise FormatError(
-                f"expected a cell in quotes to end before a tab or line break, found {cell[:80]!r};"
-                " write each topic on one line, and each quote in a quoted cell twice",
+                "expected a closing quote before the next tab or line break, found "
+                f"{cell[:80]!r}; write each topic on one line, and double each quote inside a "
+                "quoted cell",
                 source.name,
                 line_number,
             )
@@ -33,9 +34,9 @@ def check_label(cell: str, source: Source, line_number: int) -> None:
     """Raise a FormatError if a label represents a missing value, such as `NA`."""
     if cell in MISSING:
         raise FormatError(
-            f"label: expected a word or phrase, found {cell!r}, which means a missing value; "
-            "delete the line, or, if this is the name of a topic, change its case (such as Na for "
-            "NA), which matching ignores",
+            f"label: expected a word or phrase, found {cell!r}, which represents a missing value; "
+            "delete the line, or, if this is the name of a topic, change its case (for example, NA "
+            "to Na), because matching ignores case",
             source.name,
             line_number,
         )
@@ -46,7 +47,7 @@ def split_aliases(cell: str, source: Source, line_number: int) -> list[str]:
     if cell in MISSING:
         raise FormatError(
             f"aliases: expected an empty cell or aliases separated by |, found {cell!r}; leave the "
-            f"cell empty, or write {cell}| for an alias",
+            f"cell empty or, if {cell} is an alias, write {cell}|",
             source.name,
             line_number,
         )

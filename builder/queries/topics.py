@@ -37,7 +37,7 @@ DEFAULTS = {"aliases": "", "language": FRENCH, "source": ""}
 TOPIC_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
 LANGUAGE = re.compile(r"[a-z]{2}")
 SPECIAL_CHARACTERS = r"[+#*^$\[\]\\]|\w\?|^\."
-"""Pattern of characters that matching ignores, such as those of c++ or of regular expressions."""
+"""Pattern of characters that matching ignores, such as + in c++, and wildcards."""
 
 
 @stage("topics", version="3", scope=Scope.COLLECTION, writes=(Topics,))
@@ -111,9 +111,9 @@ def note_special_characters(topics: pl.DataFrame) -> Iterator[str]:
         folded = pl.format("{} matches as {}", "name", fold(pl.col("name")))
         listed = join_names(special.select(folded).to_series().to_list())
         yield (
-            "labels and aliases of topics with characters that matching ignores: "
-            f"{special.height:,} ({listed}); write words as users type them, without "
-            "wildcards; a name that folds to another word matches the queries for that word"
+            "topic labels and aliases with characters that matching ignores: "
+            f"{special.height:,} ({listed}); write words as users type them, without wildcards, "
+            "and check that the text without these characters is not a different word"
         )
 
 
@@ -145,7 +145,7 @@ def read_topic_table(path: Path) -> pl.DataFrame:
 
 
 def topic_differences(published: pl.DataFrame, topics: pl.DataFrame) -> tuple[str, ...]:
-    """Return up to three lines of text, which list the topics added, removed and changed."""
+    """Return up to three lines of text that list added, removed and changed topics."""
     columns = ["topic_id", "label", "aliases", "language"]
     before, now = (
         {row[0]: row for row in frame.select(columns).rows()} for frame in (published, topics)
@@ -167,9 +167,9 @@ def require_same_topics(published: pl.DataFrame, topics: pl.DataFrame) -> None:
     before, now = (set(map(repr, frame.select(ids).rows())) for frame in (published, topics))
     if before != now:
         raise DataError(
-            f"expected the topics of the published collection, found {len(now - before)} added or "
-            f"changed and {len(before - now)} removed or changed, such as {min(before ^ now)}; "
-            "restore them, or start a new collection"
+            "expected the topics of the published collection, found different topics (added or "
+            f"changed: {len(now - before)}; removed or changed: {len(before - now)}), such as "
+            f"{min(before ^ now)}; restore them, or start a new collection"
         )
 
 
@@ -203,7 +203,7 @@ def _parse_lines(header: list[str], lines: list[str], source: Source) -> Iterato
         seen = first_line.setdefault(topic["topic_id"], number)
         if seen != number:
             raise FormatError(
-                f"expected unique topic ids, found {topic['topic_id']!r} again (see line {seen})",
+                f"expected unique topic ids, found {topic['topic_id']!r}, also on line {seen}",
                 source.name,
                 number,
             )
@@ -245,7 +245,7 @@ def _parse_topic(
 
 
 def _label_to_id(label: str) -> str:
-    """Derive a topic id from a label: its folded form with hyphens, or a hash if invalid."""
+    """Return the folded label with hyphens if it is a valid topic id, otherwise its hash."""
     (folded,) = fold_texts([label])
     name = folded.replace(" ", "-")
     return name if TOPIC_ID.fullmatch(name) else f"t{key64(folded):016x}"

@@ -12,12 +12,12 @@ from builder.text.listing import join_names
 
 SEPARATORS_AND_PATTERNS = r"[;,|/()\[\]*?^$]"
 STOP_LIST_ADVICE = (
-    "if they should exclude queries, write one per line, without wildcards or further columns: a "
-    'whole query or, with select.stop_matching = "word", a word or phrase'
+    "if they should exclude queries, write one entry per line, without wildcards or further "
+    'columns; an entry is a whole query or, with select.stop_matching = "word", a word or phrase'
 )
 MANUAL_SET_ADVICE = (
-    "if they should be variants, write each as users type it; # starts a comment only at the start "
-    "of a line"
+    "if they should be variants, write each query as users type it, and write comments on lines of "
+    "their own that start with #"
 )
 TOPIC_ADVICE = (
     "if they should match queries, write words as users type them, without wildcards, and separate "
@@ -31,10 +31,10 @@ class UnmatchedEntries:
     Args:
         entries: Columns `folded` (text) and `name` (shown in the note). Rows with the same name
             form one entry; a query matches an entry if it matches any text of the entry.
-        matching: How an entry matches queries: by a matching policy, or as a whole `query`.
+        matching: Matching policy, or `query` if an entry matches only equal queries.
         subject: Beginning of the note on unmatched entries, such as "entries of select.stop_lists
             that match no query".
-        advice: End of the note: what to do if an entry should match queries.
+        advice: End of the note, which says what to do if an entry should match queries.
     """
 
     def __init__(
@@ -79,8 +79,10 @@ class UnmatchedEntries:
         return normalized_text_expr(folded, self._matching)
 
 
-def stop_list_tracker(stop_list: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
-    """Start tracking which entries of stop lists match no query; none is matched yet.
+def track_stop_list_entries(
+    stop_list: pl.DataFrame, params: SelectionParameters
+) -> UnmatchedEntries:
+    """Return the entries of stop lists, none of which has matched a query yet.
 
     Args:
         stop_list: See `stop_lists.read_stop_lists`.
@@ -89,14 +91,13 @@ def stop_list_tracker(stop_list: pl.DataFrame, params: SelectionParameters) -> U
     return UnmatchedEntries(
         stop_list,
         params.stop_matching,
-        subject="entries of select.stop_lists that match no query of this snapshot typed by enough "
-        "users",
+        subject="entries of select.stop_lists that match no k-anonymous query of this snapshot",
         advice=STOP_LIST_ADVICE,
     )
 
 
-def topic_name_tracker(topics: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
-    """Start tracking which topics and suspicious aliases match no query; none is matched yet.
+def track_topic_names(topics: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
+    """Return the topics and suspicious aliases, none of which has matched a query yet.
 
     An alias is suspicious if it looks like several aliases or contains wildcards.
 
@@ -118,7 +119,7 @@ def topic_name_tracker(topics: pl.DataFrame, params: SelectionParameters) -> Unm
     return UnmatchedEntries(
         entries,
         params.matching,
-        subject="topics that match no query of this snapshot typed by enough users",
+        subject="topics that match no k-anonymous query of this snapshot",
         advice=TOPIC_ADVICE,
     )
 

@@ -1,7 +1,7 @@
 """Reads verdicts (labels of queries, users and documents) from TSV files.
 
 The header is `kind key label score source version`. The key is the text of a query, the URL of a
-document, or the pseudonym of a user in 16 hexadecimal digits.
+document, or the pseudonym of a user in up to 16 hexadecimal digits.
 """
 
 import math
@@ -32,8 +32,8 @@ def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
     if conflicts.height:
         kind, key, label, source, version = conflicts.select(Verdicts.primary_key()).row(0)
         raise FormatError(
-            f"expected one score of {label!r} for {kind} {key:016x} from {source} {version}, found "
-            "two; remove one of them",
+            f"expected one verdict with label {label!r} on {kind} {key:016x} from source {source}, "
+            f"version {version}, found two with different scores; remove one of them",
             ", ".join(file.name for file in files),
         )
     return frame

@@ -1,8 +1,8 @@
-"""Collects verdicts: labels that files or plug-ins assign to queries, users and documents.
+"""Collects verdicts, i.e. labels that files or plug-ins assign to queries, users and documents.
 
 Input: TSV files and plug-ins named in the definition, and the log of a snapshot. Output: the table
-`verdicts`, with one row per label, and its source and version. All snapshots use the same files and
-plug-ins; `verdict_coverage` shows in which snapshots a source has no verdicts.
+`verdicts`, with one row per label; its columns include source and version. All snapshots use the
+same files and plug-ins; `verdict_coverage` shows in which snapshots a source has no verdicts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import SelectionParameters, VerdictFilter, VerdictFilterParameters
 from builder.plugins import plugin_packages
-from builder.queries.anonymous import open_k_anonymous_queries
+from builder.queries.anonymous import select_k_anonymous_queries
 from builder.queries.plugins import VerdictPlugin, load_plugins, run_plugin
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import RejectWriter, RowLedger
@@ -146,7 +146,7 @@ def note_unmatched_filters(
     ]
     if names:
         yield (
-            f"filters in verdicts.filters that match no verdict on a {kind} of this snapshot: "
+            f"filters in verdicts.filters that match no verdict on any {kind} of this snapshot: "
             f"{', '.join(names)}; if they are meant to exclude something, check that their kind, "
             "label, source and min_score match those of the verdicts"
         )
@@ -225,7 +225,7 @@ def _read_subjects(
 ) -> Iterator[pl.DataFrame]:
     """Yield batches of the queries, users or documents that a plug-in labels."""
     if plugin.kind == "query":
-        with open_k_anonymous_queries(impressions, log_queries, select, limits) as queries:
+        with select_k_anonymous_queries(impressions, log_queries, select, limits) as queries:
             for frame in queries.iter_batches():
                 harmless = frame.filter(pl.col("personal").is_null())
                 yield harmless.select(pl.col("query").alias("key"), "text", "impressions", "clicks")

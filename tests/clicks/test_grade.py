@@ -212,7 +212,7 @@ def test_an_assessor_may_not_judge_a_pair_twice(graded: Any, tmp_path: Path) -> 
 
 def test_rows_of_several_estimates_are_refused(graded: Any) -> None:
     other = (*ROWS[0][:1], 99, *ROWS[0][2:10], 0.5, 2.0, 1.0, 1.0)
-    with pytest.raises(DataError, match="same prior in every row"):
+    with pytest.raises(DataError, match="expected the same prior "):
         graded(rows=[*ROWS, other])
 
 

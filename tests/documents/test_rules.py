@@ -263,7 +263,7 @@ def test_filters_that_match_no_verdict_are_noted(tmp_path: Path) -> None:
     assert ledger.rejected["spam"] == 1
     assert ledger.notes == [
         (
-            "filters in verdicts.filters that match no verdict on a document of this snapshot: "
+            "filters in verdicts.filters that match no verdict on any document of this snapshot: "
             "typo; if they are meant to exclude something, check that their kind, label, source "
             "and min_score match those of the verdicts"
         )

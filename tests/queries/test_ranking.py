@@ -79,7 +79,7 @@ def test_growth_of_the_source_is_no_trend() -> None:
 def test_ranked_topics_make_a_topic_table(room) -> None:
     frame = to_topic_table(rank_topics(COUNTS).head(2), "fr")
     assert frame["source"][0] == (
-        "rank 1, score 1.0 = popularity 1.0 x cv 1.0, mean 100.0 over 4 months"
+        "rank 1, score 1.0 = popularity 1.0 x cv 1.0, mean count 100.0 over 4 months"
     )
     text = "\n".join(["\t".join(HEADER), *("\t".join(row) for row in frame.rows())]) + "\n"
     topics, _ = parse_topics(room.file("topics.tsv", text))
@@ -123,6 +123,12 @@ def test_a_faulty_row_is_an_error_with_its_line(room, text: str, line: int) -> N
     assert error.value.line == line
 
 
+def test_an_error_on_a_total_below_the_count_names_the_total(room) -> None:
+    source = room.file("counts.tsv", "label\tmonth\tcount\ttotal\na\t2022-01\t5\t4\n")
+    with pytest.raises(FormatError, match="and a total from this count to 1e"):
+        read_monthly_counts(source.path)
+
+
 def test_labels_with_spaces_around_them_are_one_candidate(room) -> None:
     rows = [f"{label},2022-0{m},{n}\n" for m in (1, 2, 3) for label, n in (("eau", 5), (" eau", 7))]
     source = room.file("counts.csv", "label,month,count\n" + "".join(rows))
@@ -134,8 +140,8 @@ def test_months_without_a_row_are_noted() -> None:
     months = ["2021-12", "2022-01", "2022-04"]
     counts = pl.DataFrame({"label": ["eau"] * 3, "month": months, "count": [1.0] * 3})
     note = (
-        "months without a row, treated as counts of 0: {}; if their counts are missing from the "
-        "file, add them, since counts of 0 lower the mean and the stability of all topics"
+        "months without a row, whose counts are taken as 0: {}; if their counts are missing from "
+        "the file, add them, since counts of 0 lower the mean and the stability of all topics"
     )
     assert list(note_missing_months(counts)) == [note.format("2 (2022-02, 2022-03)")]
     assert list(note_missing_months(COUNTS)) == []
@@ -150,7 +156,7 @@ def test_what_cannot_be_ranked_is_an_error(room) -> None:
         rank_topics(COUNTS.filter(pl.col("month") < "2022-03"))
     with pytest.raises(DataError, match="at least one count above 0"):
         rank_topics(COUNTS.with_columns(count=pl.lit(0.0)))
-    with pytest.raises(FormatError, match="missing \\['count', 'month'\\]"):
+    with pytest.raises(FormatError, match="missing: count, month"):
         read_monthly_counts(room.file("x.tsv", "label\nx\n").path)
     with pytest.raises(UsageError, match=r"\.parquet, \.tsv or \.csv"):
         read_monthly_counts(room.file("x.txt", "").path)

@@ -228,7 +228,7 @@ def test_filters_that_match_no_verdict_are_noted(room) -> None:
         "if they are meant to exclude something, check that their kind, label, source and "
         "min_score match those of the verdicts"
     )
-    note = "filters in verdicts.filters that match no verdict on a {} of this snapshot: {}; {}"
+    note = "filters in verdicts.filters that match no verdict on any {} of this snapshot: {}; {}"
     for verdicts, unmatched in (
         (room.table("verdicts", rows), "typo, kind"),
         (None, "spam, typo, kind"),
@@ -285,10 +285,10 @@ def test_entries_of_stop_lists_that_match_no_query_are_noted(
     count = {"query": 14, "word": 13}[matching]
     assert ledger.notes == [
         (
-            "entries of select.stop_lists that match no query of this snapshot typed by enough "
-            f"users: {count} ({names}; and {count - 10} more); if they should exclude queries, "
-            "write one per line, without wildcards or further columns: a whole query or, with "
-            'select.stop_matching = "word", a word or phrase'
+            "entries of select.stop_lists that match no k-anonymous query of this snapshot: "
+            f"{count} ({names}; and {count - 10} more); if they should exclude queries, write one "
+            "entry per line, without wildcards or further columns; an entry is a whole query or, "
+            'with select.stop_matching = "word", a word or phrase'
         )
     ]
 
@@ -306,7 +306,7 @@ def test_topics_that_match_no_query_are_noted(room, matching: str) -> None:
     _, ledger = run(room, shown, params, topics=topics)
     assert ledger.notes == [
         (
-            "topics that match no query of this snapshot typed by enough users: 3 "
+            "topics that match no k-anonymous query of this snapshot: 3 "
             "(alias 'eau;eaux' of t0; '[ée]lectricité'; 'petrole'); if they should match queries, "
             "write words as users type them, without wildcards, and separate aliases by |"
         )

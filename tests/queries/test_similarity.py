@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.queries.signatures import signature_expr, variant_set_id_expr
-from builder.queries.similarity import find_near_equal_signatures
+from builder.queries.similarity import find_near_duplicate_signatures
 from builder.text.keys import fold_texts
 
 
@@ -111,7 +111,7 @@ def distance(a: str, b: str) -> int:
 
 
 def naive(signatures: list[str], threshold: float) -> dict[tuple[str, str], float]:
-    """Every pair, every word: what `find_near_equal_signatures` must find."""
+    """Every pair, every word: what `find_near_duplicate_signatures` must find."""
     links: dict[tuple[str, str], float] = {}
     for one in signatures:
         for other in signatures:
@@ -147,7 +147,7 @@ def test_all_near_signatures_are_found_and_no_other(
 ) -> None:
     with duckdb.connect() as connection:
         series = pl.Series(signatures, dtype=pl.String)
-        found = find_near_equal_signatures(connection, series, threshold)
+        found = find_near_duplicate_signatures(connection, series, threshold)
     links = {(one, other): similarity for one, other, similarity in found.rows()}
     assert links == pytest.approx(naive(signatures, threshold))
     assert all((other, one) in links for one, other in links), "symmetric"
@@ -158,7 +158,7 @@ def test_spellings_by_hand() -> None:
         ["conge maternite", "conge paternite", "congee maternite", "conge matenrite", "maternite"]
     )
     with duckdb.connect() as connection:
-        found = find_near_equal_signatures(connection, pl.Series(signatures), 0.8)
+        found = find_near_duplicate_signatures(connection, pl.Series(signatures), 0.8)
     assert found.rows() == [
         ("conge matenrite", "conge maternite", pytest.approx(8 / 9)),
         ("conge maternite", "conge matenrite", pytest.approx(8 / 9)),

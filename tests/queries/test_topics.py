@@ -80,10 +80,10 @@ def test_labels_that_lose_characters_are_noted(room) -> None:
     _, _, ledger = read(room, text)
     assert ledger.notes == [
         (
-            "labels and aliases of topics with characters that matching ignores: 4 (c++ matches as "
-            "c; .net matches as net; emplois? matches as emplois; emploi* matches as emploi); "
-            "write words as users type them, without wildcards; a name that folds to another word "
-            "matches the queries for that word"
+            "topic labels and aliases with characters that matching ignores: 4 (c++ matches as c; "
+            ".net matches as net; emplois? matches as emplois; emploi* matches as emploi); write "
+            "words as users type them, without wildcards, and check that the text without these "
+            "characters is not a different word"
         )
     ]
     _, _, ledger = read(room, "label\n" + "".join(f"a{n}+\n" for n in range(10, 22)))
@@ -100,8 +100,8 @@ def test_a_quoted_cell_with_a_line_break_is_an_error(room, text: str) -> None:
     with pytest.raises(FormatError) as error:
         read(room, text)
     assert str(error.value) == (
-        "topics.tsv, line 2: expected a cell in quotes to end before a tab or line break, found "
-        "'\"eau'; write each topic on one line, and each quote in a quoted cell twice"
+        "topics.tsv, line 2: expected a closing quote before the next tab or line break, found "
+        "'\"eau'; write each topic on one line, and double each quote inside a quoted cell"
     )
 
 
@@ -111,9 +111,9 @@ def test_a_missing_value_is_no_label(room, cell: str) -> None:
         read(room, f"aliases\tlabel\n\teau\n\t{cell}\n")
     value = cell.strip('"')
     assert str(error.value) == (
-        f"topics.tsv, line 3: label: expected a word or phrase, found {value!r}, which means a "
-        "missing value; delete the line, or, if this is the name of a topic, change its case (such "
-        "as Na for NA), which matching ignores"
+        f"topics.tsv, line 3: label: expected a word or phrase, found {value!r}, which "
+        "represents a missing value; delete the line, or, if this is the name of a topic, change "
+        "its case (for example, NA to Na), because matching ignores case"
     )
 
 
@@ -126,7 +126,7 @@ def test_a_missing_value_is_no_alias(room, cell: str) -> None:
     value = cell.strip('"')
     assert str(error.value) == (
         "topics.tsv, line 2: aliases: expected an empty cell or aliases separated by |, found "
-        f"{value!r}; leave the cell empty, or write {value}| for an alias"
+        f"{value!r}; leave the cell empty or, if {value} is an alias, write {value}|"
     )
 
 
@@ -175,5 +175,5 @@ def test_a_published_collection_keeps_its_topics(room) -> None:
     same, _ = parse_topics(room.file("b", HEADER + "a\teau\t\tfr\tanother source\n"))
     more, _ = parse_topics(room.file("c", HEADER + "a\teau\tmer\tfr\tx\n"))
     require_same_topics(one, same)
-    with pytest.raises(DataError, match="1 added or changed and 1 removed or changed"):
+    with pytest.raises(DataError, match="added or changed: 1; removed or changed: 1"):
         require_same_topics(one, more)

@@ -311,8 +311,8 @@ def test_queries_of_files_that_match_no_query_are_noted(room) -> None:
     text = "law\tLoi travail !\n\nlaw\tlegislation\nlaw\tLégislation\nwater\teau # main\n"
     note = (
         "queries of variants.files that match no selected query of this snapshot: 2 (sets.tsv, "
-        "line 3; sets.tsv, line 5); if they should be variants, write each as users type it; # "
-        "starts a comment only at the start of a line"
+        "line 3; sets.tsv, line 5); if they should be variants, write each query as users type it, "
+        "and write comments on lines of their own that start with #"
     )
     files = [room.file("sets.tsv", text)]
     run(room, SHOWN, VariantParameters(files=("sets.tsv",)), files, [note])

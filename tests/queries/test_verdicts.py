@@ -117,7 +117,7 @@ def test_plugins_that_are_none_are_errors(room, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (pl.DataFrame({"key": [1]}), "missing \\['label', 'score'\\]"),
+        (pl.DataFrame({"key": [1]}), "missing: label, score"),
         (pl.DataFrame({"key": [99], "label": ["bot"], "score": [0.5]}), "on other keys"),
         (pl.DataFrame({"key": [7], "label": ["bot"], "score": [1.5]}), "violate the rules"),
     ],
@@ -151,7 +151,10 @@ def test_wrong_answers_are_errors(
         ("document\tnope\tbot\t1\ts\t1", "line 2: expected an absolute http or https URL"),
         ("query\teau\tbot\t1\t\t1", "line 2: expected a source and a version"),
         ("query\teau\tbot", "line 2: expected 6 tab-separated fields, found 3"),
-        ("query\teau\tbot\t1\ts\t1\nquery\tEau\tbot\t0\ts\t1", "expected one score of 'bot'"),
+        (
+            "query\teau\tbot\t1\ts\t1\nquery\tEau\tbot\t0\ts\t1",
+            "expected one verdict with label 'bot'",
+        ),
     ],
 )
 def test_a_faulty_list_is_an_error(room, line: str, message: str) -> None:

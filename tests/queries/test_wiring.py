@@ -147,7 +147,7 @@ def test_topics_are_ranked_and_written(tmp_path: Path, capsys: pytest.CaptureFix
         assert _run(*arguments) == 0
     counts.write_text(counts.read_text() + "eau\t2022-05\t100\n")
     assert _run("topics", "rank", counts) == 0
-    assert "\nnote: months without a row, treated as counts of 0: 1 (2022-04); " in (
+    assert "\nnote: months without a row, whose counts are taken as 0: 1 (2022-04); " in (
         capsys.readouterr().out
     )
     assert _run("queries", "audit", queries) == 0

@@ -11,7 +11,7 @@ from builder.plugins import find_plugins, load_plugin
 
 
 def get_fit_function(name: str) -> FitFunction:
-    """Return the fit function of a click model: built-in, or a plug-in of the group `click_models`.
+    """Return the fit function of a built-in click model or of a plug-in (group `click_models`).
 
     Raises:
         UsageError: no click model has this name.

@@ -1,7 +1,8 @@
 """Click probabilities of models in which examination depends on rank and previous click.
 
-Conditional: P(click) = a gamma(rank, previous click). Marginal: the sum over all ranks of the
-previous click (Dupret & Piwowarski 2008, equation 9), computed from the top down.
+The conditional click probability is a gamma(rank, previous click). The marginal click probability
+is its mean over all possible ranks of the previous click, weighted by their probabilities (Dupret &
+Piwowarski 2008, equation 9); it is computed from the first rank to the last.
 """
 
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class BrowsingClickProbabilities:
         return result
 
     def conditional_outcome_probabilities(self, pages: ResultPages) -> Floats:
-        """Return P(observed click or skip | clicks above) of each shown result, float64[m]."""
+        """Return the probability of each click or skip, given the clicks above it, float64[m]."""
         gamma = self._examination_matrix(int(pages.lengths.max(initial=0)))
         click = self.attractiveness * gamma[pages.rank - 1, pages.previous_click_rank]
         return np.where(pages.clicked, click, 1 - click)

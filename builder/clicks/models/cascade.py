@@ -21,7 +21,7 @@ class CascadeExaminationChain(ExaminationChain):
     """Examination chain of the cascade model, which ends at the first click."""
 
     def pyclick_conditional_probabilities(self, pages: ResultPages) -> Floats:
-        """Return P(observed click or skip | clicks above) as PyClick computes it, float64[m]."""
+        """Return the probability of each click or skip as PyClick computes it, float64[m]."""
         click = self.marginal_click_probabilities(pages)
         observed = np.where(pages.clicked, click, 1 - click)
         return np.where(

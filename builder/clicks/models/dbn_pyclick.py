@@ -1,6 +1,6 @@
-"""Dynamic Bayesian network fitted as in PyClick, only for comparison with published results.
+"""Fits the dynamic Bayesian network as PyClick does, for comparison with published results.
 
-Chuklin, Markov & de Rijke (2015), section 4.2.4, with these deviations, as in PyClick:
+Follows Chuklin, Markov & de Rijke (2015), section 4.2.4, with the deviations of PyClick:
 
 1. Below the last click, examination has its marginal probability (`_get_session_exam`) instead of
    the one conditional on the clicks above.
@@ -81,7 +81,11 @@ def probability_of_click_at_or_below(
 def _expected_continuations(
     pages: ResultPages, chain: ExaminationChain, s: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
-    """Return P(user continues) and P(user decides whether to continue), float64[m] each."""
+    """Return P(user continued) and P(user could continue or stop) after each result.
+
+    Users can continue or stop after every examined result that did not satisfy them. Both arrays
+    are float64[m].
+    """
     examined = chain.forward_pass(pages)[1]
     last, rank = pages.deepest_click_rank[pages.page_index], pages.rank
     on_last = rank == last
@@ -101,10 +105,10 @@ def _expected_continuations(
 def probability_of_no_click_at_top_ranks(
     pages: ResultPages, attractiveness: Floats, persistence: float
 ) -> Floats:
-    """Return P(no click at ranks 1..k | rank 1 examined), float64[m].
+    """Return P(no click at ranks 1 to k | rank 1 examined) for each result, float64[m].
 
-    k is the number of results below each result. PyClick uses this value as the probability of
-    no click below the result (deviation 3).
+    The number of results below the result is k. PyClick uses this value in place of the probability
+    of no click below the result (deviation 3).
     """
     silent, examined = np.ones(len(pages)), np.ones(len(pages))
     top = pages.start[:-1] + np.arange(len(pages))

@@ -32,7 +32,7 @@ class ClickProbabilities(Protocol):
         """Return P(click) of each shown result, float64[m]."""
 
     def conditional_outcome_probabilities(self, pages: ResultPages) -> Floats:
-        """Return P(observed click or skip | clicks above) of each shown result, float64[m]."""
+        """Return the probability of each click or skip, given the clicks above it, float64[m]."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class IndependentClickProbabilities:
         return self.attractiveness * self.examination
 
     def conditional_outcome_probabilities(self, pages: ResultPages) -> Floats:
-        """Return P(observed click or skip) of each shown result, float64[m]."""
+        """Return the probability of each click or skip, float64[m]."""
         click = self.marginal_click_probabilities(pages)
         return np.where(pages.clicked, click, 1 - click)
 
@@ -85,13 +85,13 @@ class ExaminationChain:
         return result
 
     def conditional_outcome_probabilities(self, pages: ResultPages) -> Floats:
-        """Return P(observed click or skip | clicks above) of each shown result, float64[m]."""
+        """Return the probability of each click or skip, given the clicks above it, float64[m]."""
         return self.forward_pass(pages)[0]
 
     def forward_pass(self, pages: ResultPages) -> tuple[Floats, Floats]:
-        """Return P(observed click or skip) and P(examined) of each result, given the clicks above.
+        """Return the probability of each click or skip, and of the examination of each result.
 
-        Both arrays are float64[m].
+        Both arrays are float64[m], and conditional on the clicks above each result.
         """
         result, examinations = np.empty(len(pages.pair)), np.empty(len(pages.pair))
         examined = np.ones(len(pages))
