@@ -103,7 +103,7 @@ def describe_collection(definition: dict[str, Any], tables: dict[str, Any]) -> s
 
 
 def _describe_release_contents(snapshots: list[str], tables: dict[str, Any]) -> str:
-    """Return a phrase with the contents of a release, such as `2 snapshots with queries`."""
+    """Return a phrase that describes a release, such as `2 snapshots with queries`."""
     contents: list[str] = []
     absent: list[str] = []
     for kind, noun in _CONTENTS.items():

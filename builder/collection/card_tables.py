@@ -42,9 +42,9 @@ def selection_funnel_table(funnels: dict[str, Any]) -> str:
 
 
 def click_crawl_and_translation_table(version: Path, snapshots: list[str]) -> str:
-    """Return a Markdown table of percentages about clicks, crawl coverage and translations.
+    """Return a Markdown table of percentages for clicks, crawl coverage and translations.
 
-    Each snapshot has a column.
+    The table has one column per snapshot.
     """
     rows = click_crawl_and_translation_shares(
         [snapshot_folder(version, name) for name in snapshots]
@@ -82,7 +82,7 @@ def parameter_table(parameters: dict[str, Any]) -> str:
 
 
 def _flatten_parameters(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the dotted key and formatted value of each parameter, also of those in subsections."""
+    """Yield the dotted key and formatted value of each parameter in a section, recursively."""
     for name, value in section.items():
         if isinstance(value, Mapping):
             yield from _flatten_parameters(value, f"{prefix}{name}.")

@@ -168,7 +168,7 @@ CHECKS = (
         "LB212",
         "differences between snapshots come from the data, not from how they were built",
         "warning",
-        "two months whose overlap was 0.132 for all queries, but 0.486 for judged queries; a "
+        "an overlap between two months of 0.132 for all queries, but 0.486 for judged queries; a "
         "topic with 2,462 queries in one month and 8 in another",
         "build all snapshots with the same definition",
         _find_construction_changes,

@@ -136,8 +136,11 @@ def _find_overlapping_intervals(context: ValidationContext) -> Iterator[Defect]:
     for entry in context.manifest["definition"]["snapshots"]:
         interval = intervals[entry["name"]]
         if interval is None or interval.start >= interval.stop:
-            message = f"expected an interval of ISO 8601 times, found {entry['start']} to "
-            yield f"snapshots/{entry['name']}", f"{message}{entry['end']}", 1, ()
+            message = (
+                "expected ISO 8601 times whose start is before the end, found "
+                f"{entry['start']} to {entry['end']}"
+            )
+            yield f"snapshots/{entry['name']}", message, 1, ()
     known = [
         (entry, interval)
         for entry in context.manifest["definition"]["snapshots"]

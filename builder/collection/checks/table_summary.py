@@ -93,10 +93,10 @@ def fill_table_summary(summary: TableSummary, table_path: str) -> TableSummary:
 
 
 def _has_compatible_columns(actual: pa.Schema, expected: pa.Schema) -> bool:
-    """Whether a file has all expected columns, whatever the encoding of strings and lists.
+    """Whether a file has all expected columns with compatible types.
 
-    Extra columns are allowed: Polars writes `large_string`, and pandas may write dictionaries and
-    an index column.
+    Other encodings of strings and lists, and extra columns are allowed, because Polars writes
+    `large_string`, and pandas may write dictionaries and an index column.
     """
     return all(
         name in actual.names

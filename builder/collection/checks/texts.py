@@ -11,15 +11,15 @@ from builder.text.text_bytes import md5_hex_digests, to_text_bytes
 
 MAX_EXAMPLES = 3
 MIN_CLOSING_TAGS = 5
-"""Number of closing HTML tags from which a text is reported as containing markup."""
+"""Minimum number of closing HTML tags for a text to be reported as markup."""
 MIN_MISREAD = 3
-"""Number of misread characters from which a text is reported as misread."""
+"""Minimum number of misread characters for a text to be reported as misread."""
 MAX_IDENTICAL_LENGTH = 40
 """Maximum length in characters of a text that may legitimately equal its translation."""
 
 
 MIN_EXTRA_REPETITIONS = 8
-"""Minimum number of repeated words that a runaway translation has in addition to its source."""
+"""Minimum number of repeated words by which a runaway translation exceeds its source."""
 
 
 def _is_runaway_translation(translation: pl.Expr, source: pl.Expr) -> pl.Expr:

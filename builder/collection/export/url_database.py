@@ -51,7 +51,7 @@ def write_url_database(
 
 
 def describe_omitted_urls(export: Path) -> list[str]:
-    """Return the number of omitted URLs as a list of one line; an empty list if there are none.
+    """Return a list of one line with the number of omitted URLs; an empty list if there are none.
 
     Args:
         export: Folder of the export.

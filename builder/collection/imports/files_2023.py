@@ -168,9 +168,9 @@ def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
 
 
 def _exclude_combined_files(has_split: Mapping[Path, bool], root: Path) -> list[Path]:
-    """Return the split files, followed by other files that are not a combination of the rest.
+    """Return the split files, followed by the other files except combined ones.
 
-    A file is a combination if all its lines occur in other files.
+    A file is combined if all its lines occur in other files.
 
     Args:
         has_split: Whether each file is a split file, such as `train.tsv`; split files are kept.

@@ -24,7 +24,7 @@ class Release:
     def id_scope(self, snapshot: str, *, is_stable: bool = True) -> str:
         """Return the scope in which ids are unique, either the layout or one of its snapshots.
 
-        Stable ids, which are the same in all snapshots, are unique in all releases of the layout.
+        Stable ids, which are the same in all snapshots, are unique across all releases of a layout.
         """
         is_valid_everywhere = is_stable and LAYOUTS[self.layout].has_stable_ids
         return self.layout if is_valid_everywhere else f"{self.layout} {snapshot}"

@@ -1,8 +1,8 @@
 """Reads the query texts and URLs that a release stores once for all snapshots.
 
 Input: databases and text files, possibly several, such as one in each folder. Output: one text per
-query id and language. If files contradict each other, the first is used and the others are
-rejected.
+query id and language. If files contradict each other, the value in the first file is used, and the
+others are rejected.
 """
 
 from collections.abc import Sequence
