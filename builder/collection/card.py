@@ -25,7 +25,7 @@ _CONTENTS = {
     "queries": "queries",
     "qrels": "relevance judgements",
 }
-"""Main tables by name, and what the card calls the rows of each."""
+"""Noun that the card uses for the rows of each main table, by table name."""
 _SUFFIXES = {"documents": "/part-*.parquet", "queries": ".parquet", "qrels": ".parquet"}
 
 
@@ -103,7 +103,7 @@ def describe_collection(definition: dict[str, Any], tables: dict[str, Any]) -> s
 
 
 def _describe_release_contents(snapshots: list[str], tables: dict[str, Any]) -> str:
-    """Return what the snapshots of a release contain, such as `2 snapshots with queries`."""
+    """Return a phrase that describes a release, such as `2 snapshots with queries`."""
     contents: list[str] = []
     absent: list[str] = []
     for kind, noun in _CONTENTS.items():

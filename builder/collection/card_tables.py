@@ -1,4 +1,4 @@
-"""Markdown tables for the dataset card."""
+"""Builds the Markdown tables of the dataset card."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from builder.reporting.render import markdown_table
 
 
 def input_file_table(snapshots: list[dict[str, Any]]) -> str:
-    """Return a Markdown table with one row per input file, with the start of its SHA-256."""
+    """Return a Markdown table of the input files and the first digits of their SHA-256."""
     rows = [
         (snapshot["name"], kind, table_cell(name), f"`{digest[:16]}...`")
         for snapshot in snapshots
@@ -42,7 +42,10 @@ def selection_funnel_table(funnels: dict[str, Any]) -> str:
 
 
 def click_crawl_and_translation_table(version: Path, snapshots: list[str]) -> str:
-    """Return a Markdown table of click, crawl coverage and translation percentages by snapshot."""
+    """Return a Markdown table of percentages for clicks, crawl coverage and translations.
+
+    The table has one column per snapshot.
+    """
     rows = click_crawl_and_translation_shares(
         [snapshot_folder(version, name) for name in snapshots]
     )
@@ -79,7 +82,7 @@ def parameter_table(parameters: dict[str, Any]) -> str:
 
 
 def _flatten_parameters(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the dotted key and the formatted value of each parameter, including subsections."""
+    """Yield the dotted key and formatted value of each parameter in a section, recursively."""
     for name, value in section.items():
         if isinstance(value, Mapping):
             yield from _flatten_parameters(value, f"{prefix}{name}.")

@@ -22,7 +22,9 @@ Row = tuple[str, tuple[float | None, ...]]
 
 
 def click_crawl_and_translation_shares(snapshot_folders: Sequence[Path]) -> list[Row]:
-    """Return one row per click, crawl or translation share, with its value in each snapshot.
+    """Return the shares computed from clicks, crawls and translations.
+
+    Each row holds the label of a share and its value in each snapshot.
 
     Args:
         snapshot_folders: Snapshot folders of a version, in chronological order.

@@ -58,12 +58,12 @@ def find_changed_files(
             elif sha256(path) != entry["sha256"]:
                 changed[name] = _describe_change(path, entry["sha256"], int(entry.get("bytes", 0)))
         except OSError as error:
-            changed[name] = unreadable_file(error)
+            changed[name] = describe_unreadable_file(error)
     return changed
 
 
-def unreadable_file(error: OSError) -> FileChange:
-    """Return the `FileChange` that describes a file that exists but cannot be read."""
+def describe_unreadable_file(error: OSError) -> FileChange:
+    """Return the `FileChange` for a file that exists but cannot be read."""
     fix = "correct the permissions of the file, or copy the version again"
     return FileChange(f"cannot read the file: {error.strerror or error}", fix)
 
@@ -105,13 +105,13 @@ def _describe_change(path: Path, expected_hash: str, expected_bytes: int) -> Fil
 
 
 def _is_truncated(path: Path) -> bool:
-    """Whether a file is empty, or a Parquet file without its footer."""
+    """Whether a file is empty, or is a Parquet file whose footer is missing."""
     is_empty = not path.stat().st_size
     return is_empty or (path.suffix == ".parquet" and not ends_with_magic(path))
 
 
 def hash_with_unix_line_endings(path: Path) -> str:
-    """Return the SHA-256 of a file after the conversion of line endings from CRLF to LF."""
+    """Return the SHA-256 that a file would have with LF line endings instead of CRLF."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         for line in file:

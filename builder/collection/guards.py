@@ -1,4 +1,4 @@
-"""Checks that a build performs before it runs the stages and before it publishes a version.
+"""Defines the checks that a build runs before its stages and before it publishes a version.
 
 The checks protect released versions from changes and prevent the publication of empty snapshots.
 Each check raises an error that lists what is wrong.
@@ -26,7 +26,7 @@ from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
 
 REQUIRED_TABLES = {"documents": "documents", "queries": "queries", "qrels": "judgements"}
-"""Tables that must not be empty in any snapshot, and the name of their rows in error messages."""
+"""Tables that must not be empty in any snapshot, and the noun for their rows in messages."""
 MAX_LISTED = 3
 """Maximum number of tables listed in an error message."""
 
@@ -95,12 +95,11 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
 def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, ...]:
     """Raise an error if the topics differ from those of a released version of the collection.
 
-    The topics of the version itself, if it is a release, are part of its definition, which
-    `check_definition_unchanged` compares. Other drafts are ignored.
+    If the version to build is itself a release, `check_definition_unchanged` compares its topics.
 
     Returns:
-        Differences between the topics and those of the published draft that the build would
-        replace, one line per kind of change; empty if there is no such draft.
+        Differences from the topics of the published draft that the build would replace, one line
+        per kind of change; empty if there is no such draft. All other drafts are ignored.
 
     Raises:
         DataError: A topic was added, removed or changed since a release.
@@ -118,7 +117,7 @@ def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, .
         except LongEvalError as error:
             if is_release:
                 raise DataError(
-                    f"{error}. The topics must be those of all releases in the folder: restore "
+                    f"{error}. The topics must be the same in all releases in a folder: restore "
                     f"release {path.parent.name}, or build in another folder with --out"
                 ) from error
             continue
@@ -130,7 +129,7 @@ def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, .
 
 
 def _read_published_topics(manifest_file: Path) -> pl.DataFrame | None:
-    """Return the topics of a version; None if the version was not built from topics.
+    """Return the topics of a version; None for imported and classification collections.
 
     Raises:
         FormatError: The manifest or the topics cannot be read.

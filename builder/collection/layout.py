@@ -1,4 +1,4 @@
-"""File layout of a published version.
+"""Defines the file layout of a published version.
 
 ```
 <version>/manifest.json SHA256SUMS README.md drift.json report.html
@@ -84,7 +84,7 @@ def find_versions(path: Path) -> list[Path]:
     """Return all version folders at or below a path, sorted by path.
 
     A version folder contains at least two of `manifest.json`, `SHA256SUMS` and `snapshots/`, so
-    that a version whose manifest was deleted is found, too. Hidden folders are skipped.
+    that a version is found even if its manifest was deleted. Hidden folders are skipped.
     """
     versions = []
     for folder, subfolders, files in os.walk(path):

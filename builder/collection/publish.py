@@ -124,10 +124,10 @@ def _step_records(definition: Definition, store: Store, stages: Iterable[Stage])
 
 
 def selection_funnels(definition: Definition, steps: dict[str, Any]) -> dict[str, Any]:
-    """Return the query selection funnel of each snapshot: how many queries each rule removed.
+    """Return the query selection funnel of each snapshot, keyed by snapshot name.
 
-    Funnels are keyed by snapshot name. A funnel lists the selection rules in order, with the number
-    of queries that each rule removed and the number of queries that remained.
+    A funnel lists the selection rules in order, with the number of queries that each rule removed
+    and the number of queries that remained.
     """
     ledgers = {
         name: steps[f"select {name}"]["ledger"] for name in definition.workflow.snapshot_names
@@ -199,7 +199,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
 
 
 def _link_non_table_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
-    """Link the output files of a stage other than tables, such as `drift.json`, to a version."""
+    """Link the non-table output files of a stage, such as `drift.json`, into a version folder."""
     record = store.read_record(stage.name, key) or {}
     home = store.record_folder(stage.name, key, record)
     for name in record["files"]:

@@ -225,9 +225,9 @@ class Collection:
         return rows.join(named, on=column).drop(column).rename({"key": column})
 
     def row_counts(self) -> list[tuple[str, int, int, int]]:
-        """Return (name, documents, queries, judgements) of each snapshot.
+        """Return the name and the document, query and judgement counts of each snapshot.
 
-        The row counts are read from the manifest.
+        The counts are read from the manifest.
         """
         tables = self.manifest["tables"]
 

@@ -1,4 +1,4 @@
-"""Computes sizes and changes of each snapshot for the table that is printed after a build."""
+"""Computes the snapshot sizes and changes in the table that is printed after a build."""
 
 from dataclasses import dataclass
 

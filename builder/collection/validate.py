@@ -76,8 +76,8 @@ def validate_all_versions(
 def find_versions_to_validate(path: Path | str, *, all_versions: bool = False) -> list[Path]:
     """Return the folders of the versions that `validate` or `validate_all_versions` checks.
 
-    These are the highest version at or below a folder, and all versions without a manifest; with
-    `all_versions`, all versions except those of classification collections.
+    By default, these are the highest version at or below a folder, and all versions without a
+    manifest. With `all_versions`, these are all versions except classification collections.
 
     Raises:
         UsageError: There is no published collection.
@@ -95,7 +95,7 @@ def find_versions_to_validate(path: Path | str, *, all_versions: bool = False) -
 
 
 def read_snapshot_names(version: Path) -> tuple[str, ...]:
-    """Return the snapshots of a version in chronological order; empty without a valid manifest."""
+    """Return the snapshots of a version in chronological order; empty if it cannot be read."""
     try:
         return Collection(version).snapshots
     except FormatError:
@@ -109,7 +109,7 @@ def _is_classification_version(version: Path) -> bool:
 def _validate_version(
     version: Path, checks: Sequence[Check], severities: Mapping[str, Severity]
 ) -> list[Finding]:
-    """Run checks on a version; if its manifest is missing or invalid, return only this finding."""
+    """Run checks on a version; if its manifest is invalid, return only a finding about it."""
     try:
         context = ValidationContext(Collection(version))
     except FormatError as error:

@@ -74,7 +74,7 @@ def test_an_export_without_documents_is_refused(
 
 def test_huggingface_has_all_languages(version: Path, tmp_path: Path) -> None:
     """The tables had English texts although `longeval-export.json` said `fr`."""
-    with pytest.raises(UsageError, match=r"texts in all languages \(fr, en\); omit --language"):
+    with pytest.raises(UsageError, match=r"exports all languages \(fr, en\); omit --language"):
         export(version, "huggingface", tmp_path / "hub", languages=("fr",))
     assert not (tmp_path / "hub").exists()
     export(version, "huggingface", tmp_path / "hub", languages=("en", "fr"))

@@ -103,8 +103,8 @@ def test_queries_that_lost_all_judgements_are_noted(tmp_path: Path) -> None:
     report = imported(release, "longeval-web")
     (note,) = report.ledgers["2022-06"].notes
     assert note == (
-        "queries that lost all judgements, because grades other than 0, 1 and 2 are rejected, such "
-        "as 'q2': 2; means do not include these queries"
+        "queries without judgements, because all their grades were rejected (not 0, 1 or 2): "
+        "2, for example 'q2'; means over queries do not include them"
     )
     snapshot = report.version / "snapshots/2022-06"
     assert pl.read_parquet(snapshot / "qrels.parquet")["query_id"].to_list() == ["q1", "q3"]

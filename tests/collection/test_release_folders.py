@@ -148,7 +148,7 @@ def test_english_queries_are_not_taken_for_french_ones(
         imported(release, "longeval-web")
     assert str(error.value) == (
         f"{month}: expected queries in French, the language of the release, found only English "
-        f"ones in English/queries/{month}_queries.txt; nothing was published; add the French "
+        f"queries in English/queries/{month}_queries.txt; nothing was published; add the French "
         "queries, or use --allow-empty to import the snapshot without queries"
     )
 
@@ -166,8 +166,8 @@ def test_a_folder_with_two_dates_needs_a_snapshot_in_its_metadata(
     with pytest.raises(UsageError) as error:
         find_snapshots(list_release_files(tmp_path / "r"), layout)
     assert str(error.value) == (
-        f"{home}: expected one date in the name, found 2024-11, 2025-04-02; rename it, so that "
-        "only the date of the snapshot remains"
+        f"{home}: expected one date in the name, found 2024-11, 2025-04-02; rename it to "
+        "include only the date of the snapshot"
     )
     metadata = "metadata.json" if layout == "longeval-sci" else "French/etc/metadata.json"
     write(home / metadata, '{"snapshot": "2024-11"}')

@@ -31,7 +31,7 @@ def test_a_url_of_several_ids_is_exported_once(tmp_path: Path) -> None:
     arguments = ["export", str(version), "--layout", "longeval-web", "--out", str(out)]
     said = CliRunner().invoke(app, arguments)
     assert said.stdout == (
-        "omitted URLs (another document has the same URL): 1, for example that of document 2; "
+        "omitted URLs (another document has the same URL): 1, for example the URL of document 2; "
         f"these URLs are NULL in French/collection_db.db\nwrote {out}\n"
     )
     with closing(sqlite3.connect(out / "French/collection_db.db")) as connection:

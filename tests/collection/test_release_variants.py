@@ -18,7 +18,7 @@ from tests.collection.releases import imported, opened, write
 MONTHS = {1: "2025-03", 2: "2025-06", 3: "2025-09"}
 PAGE = "<DOC>\n<DOCNO>doc7</DOCNO>\n<TEXT>\nUne page.\n</TEXT>\n</DOC>\n"
 MIXED = (
-    "the snapshots have judgements of different variants, so that their scores are not "
+    "the snapshots have judgements of different variants, so their scores are not "
     "comparable: 2025-03 (dctr), 2025-06 (raw), 2025-09 (not named); use --qrels to import "
     "only one variant"
 )

@@ -175,6 +175,6 @@ def test_addresses_and_titles_of_documents(tmp_path: Path) -> None:
     (finding,) = validate(report.version)
     assert (finding.check, finding.count) == ("LB206", 2)
     assert finding.message == (
-        "publish/French/Documents/Trec/a.txt: documents have content that is not imported, outside "
-        "<TEXT>, <TITLE> and <URL>, or in other JSON fields than those of title, text and URL"
+        "publish/French/Documents/Trec/a.txt: documents have content that is not imported: it is "
+        "neither in <TEXT>, <TITLE> or <URL>, nor in the JSON fields of the title, text or URL"
     )

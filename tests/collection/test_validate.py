@@ -249,13 +249,13 @@ def test_the_changed_line_of_a_card_is_named(good: Path, tmp_path: Path) -> None
     assert (finding.check, finding.where, finding.message) == (
         "LB123",
         "README.md",
-        f"line {len(lines) + 2} does not follow from the manifest: 'Ask Ann.'",
+        f"line {len(lines) + 2} does not match the manifest: 'Ask Ann.'",
     )
     lines.remove("## Citation")
     _remove_and_write(copy / "README.md", "\n".join(lines).encode())
     seal(copy)
     (finding,) = validate(copy)
-    assert finding.message == "expected the line '## Citation', which follows from the manifest"
+    assert finding.message == "the line '## Citation', expected from the manifest, is missing"
 
 
 def test_a_card_of_another_version_of_the_software_is_not_rendered_again(

@@ -63,8 +63,8 @@ def test_a_release_whose_topics_cannot_be_compared_is_named(released: Path, tmp_
     with pytest.raises(DataError) as raised:
         builder.build(released, tmp_path / "collection")
     assert str(raised.value) == (
-        f"{topics}: expected a Parquet file, found none. The topics must be those of all releases "
-        "in the folder: restore release 1.0.0, or build in another folder with --out"
+        f"{topics}: expected a Parquet file, found none. The topics must be the same in all "
+        "releases in a folder: restore release 1.0.0, or build in another folder with --out"
     )
 
 

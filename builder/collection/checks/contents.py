@@ -53,7 +53,7 @@ def _create_text_fault_finder(
         "markup": "texts contain HTML tags",
         "misread": "texts contain replacement characters, or characters such as Ã©, which are "
         "misread UTF-8",
-        "other_text_hash": "texts differ from their hash in the column `text_hash`",
+        "other_text_hash": "texts do not match their hash in the column `text_hash`",
     }
 
     def find_text_faults(context: ValidationContext) -> Iterator[Defect]:

@@ -42,7 +42,7 @@ class ValidationContext:
 
     @cached_property
     def intervals(self) -> dict[str, Interval | None]:
-        """Interval by snapshot name; None if its start or end is not an ISO 8601 time."""
+        """Interval of each snapshot, by name; None if its start or end is not an ISO 8601 time."""
         return {
             entry["name"]: _parse_interval(entry["start"], entry["end"])
             for entry in self.manifest["definition"]["snapshots"]
@@ -84,7 +84,7 @@ class ValidationContext:
                 yield where, table
 
     def open_table(self, table_path: str) -> Table:
-        """Return the table at this path in the version folder, even if it is not readable."""
+        """Return the table at this path in the version folder, whether or not it can be read."""
         summary = self.table_summaries[table_path]
         return Table(summary.paths, summary.schema)
 

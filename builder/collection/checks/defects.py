@@ -1,4 +1,4 @@
-"""Checks queries and snapshots for defects of kinds known from published collections."""
+"""Checks queries and snapshots for defects that have been found in published collections."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _read_construction_changes(version: Path) -> Iterator[tuple[tuple[str, str], str, str]]:
-    """Yield (snapshots, evidence, check name) of each drift check with verdict `construction`.
+    """Yield (snapshots, evidence, check name) for each drift check with verdict `construction`.
 
     The verdict means that two snapshots were built differently. Only drift checks that compare
     exactly two snapshots are read.
@@ -103,8 +103,8 @@ def _find_personal_data(context: ValidationContext) -> Iterator[Defect]:
 def _find_missing_english_texts(context: ValidationContext) -> Iterator[Defect]:
     """Report the queries and documents of a bilingual collection that have no English text.
 
-    An imported release is reported only if none of its queries has an English text, because it may
-    have translations of only some queries, and none of its documents.
+    An imported release may translate only some queries and no documents, so it is reported only if
+    none of the queries in a snapshot has an English text.
     """
     if ENGLISH_SUFFIX not in context.collection.languages.values():
         return
@@ -168,7 +168,7 @@ CHECKS = (
         "LB212",
         "differences between snapshots come from the data, not from how they were built",
         "warning",
-        "two months whose overlap was 0.132 for all queries, but 0.486 for judged queries; a "
+        "an overlap between two months of 0.132 for all queries, but 0.486 for judged queries; a "
         "topic with 2,462 queries in one month and 8 in another",
         "build all snapshots with the same definition",
         _find_construction_changes,

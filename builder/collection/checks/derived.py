@@ -1,4 +1,4 @@
-"""Checks of published values that follow from parameters or from other tables."""
+"""Checks published values that are derived from parameters or from other tables."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,7 +14,7 @@ _CHANGES = {
     "queries": (["query_id"], "impressions"),
     "qrels": (["query_id", "doc_id"], "grade"),
 }
-"""Id columns of each table that has a change table, and the value column that both contain."""
+"""Id columns and compared value column of each table that has a change table."""
 
 
 def _find_rare_queries(context: ValidationContext) -> Iterator[Defect]:
@@ -36,11 +36,11 @@ def _find_rare_queries(context: ValidationContext) -> Iterator[Defect]:
                 yield f"snapshots/{name}/queries", message, found.height, examples
 
 
-def _find_incomplete_changes(context: ValidationContext) -> Iterator[Defect]:
-    """Report rows missing from a change table, and its rows that occur in neither snapshot.
+def _find_wrong_change_tables(context: ValidationContext) -> Iterator[Defect]:
+    """Report change tables that do not contain exactly the ids of the snapshots they compare.
 
-    A change table lists the rows of two consecutive snapshots. In built collections, the values
-    that it lists for the two snapshots are compared, too.
+    A change table lists each id that occurs in either of two consecutive snapshots. In built
+    collections, its values must match those snapshots as well.
     """
     for kind, (ids, value) in _CHANGES.items():
         changes = context.scan_table(f"changes/{kind}")
@@ -52,7 +52,7 @@ def _find_incomplete_changes(context: ValidationContext) -> Iterator[Defect]:
             if before not in frames or after not in frames:
                 continue
             old, new = (
-                _scan_ids(context, frames[name], name, ids, {value: f"{value}_{side}"})
+                _select_ids_and_values(context, frames[name], name, ids, {value: f"{value}_{side}"})
                 for name, side in ((before, "from"), (after, "to"))
             )
             expected = old.join(new, on=ids, how="full", coalesce=True).select(*ids, *values)
@@ -70,14 +70,14 @@ def _find_incomplete_changes(context: ValidationContext) -> Iterator[Defect]:
                 yield f"changes/{kind}", message, len(found), tuple(found.head(3))
 
 
-def _scan_ids(
+def _select_ids_and_values(
     context: ValidationContext,
     rows: pl.LazyFrame,
     snapshot: str,
     ids: list[str],
     values: dict[str, str],
 ) -> pl.LazyFrame:
-    """Select the id columns of a table and the given value columns, one row per id.
+    """Select the id columns and the given value columns of a table, with one row per id.
 
     The ids of an imported release, which may differ between snapshots, are replaced by keys that
     are the same in all snapshots.
@@ -113,7 +113,7 @@ def _find_unknown_topics(context: ValidationContext) -> Iterator[Defect]:
         unknown = listed.join(known, on="topics", how="anti").select("topics").unique()
         found = unknown.sort("topics").collect()["topics"]
         if len(found):
-            message = "topics of queries are not in the table topics"
+            message = "topic ids of queries are missing from the table `topics`"
             yield f"snapshots/{name}/queries", message, len(found), tuple(found.head(3))
 
 
@@ -155,24 +155,24 @@ CHECKS = (
     ),
     Check(
         "LB120",
-        "each change table lists the documents, queries and judgements of the two snapshots that "
-        "it compares",
+        "change tables match the documents, queries and judgements of the snapshots that they "
+        "compare",
         "error",
         "change statistics that were computed from data other than the published data",
         "rebuild the version from its definition",
-        _find_incomplete_changes,
+        _find_wrong_change_tables,
     ),
     Check(
         "LB121",
         "documents were fetched in the interval of their snapshot",
         "error",
-        "pages of a later crawl, which tell what happened after the queries were typed",
+        "pages from a later crawl, which reveal what happened after the queries were submitted",
         "rebuild the version from its definition",
         _find_pages_outside_interval,
     ),
     Check(
         "LB122",
-        "topics of queries exist",
+        "all topics of queries exist",
         "error",
         "a topic table that was changed after the queries had been selected",
         "rebuild the version from its definition",

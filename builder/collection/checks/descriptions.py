@@ -37,12 +37,12 @@ def _find_wrong_descriptions(context: ValidationContext) -> Iterator[Defect]:
             try:
                 errors = list(find(context))
             except (FormatError, ValueError, LookupError, TypeError, AttributeError):
-                errors = ["the file cannot be read as a description of the version"]
+                errors = ["the file does not have the expected format"]
             for error in errors[:1]:
                 yield name, error, len(errors), ()
 
 
-def _sizes(context: ValidationContext) -> Iterator[tuple[str, list[int]]]:
+def _iter_snapshot_sizes(context: ValidationContext) -> Iterator[tuple[str, list[int]]]:
     """Yield the name of each snapshot, and its counts of documents, queries and judgements."""
     tables = context.manifest["tables"]
     for name in context.collection.snapshots:
@@ -57,25 +57,25 @@ def _card_errors(context: ValidationContext) -> Iterator[str]:
     if title not in lines:
         yield f"expected the heading {title!r}"
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    for name, counts in _sizes(context):
+    for name, counts in _iter_snapshot_sizes(context):
         cells = [f"{count:,}" for count in counts]
         if not any(row[0] == name and row[-len(cells) :] == cells for row in rows):
             sizes = " | ".join(cells)
-            yield f"expected a row of snapshot {name} that ends with | {sizes} |"
-    if _has_same_code(context):
+            yield f"expected a row for snapshot {name} that ends with | {sizes} |"
+    if _is_built_by_installed_version(context):
         yield from _card_line_errors(context, lines)
 
 
-def _has_same_code(context: ValidationContext) -> bool:
+def _is_built_by_installed_version(context: ValidationContext) -> bool:
     """Whether the installed version of this package built the collection."""
     return bool(context.manifest["tools"].get("longeval-builder") == __version__)
 
 
 def _card_line_errors(context: ValidationContext, lines: list[str]) -> Iterator[str]:
-    """Yield a message for each unexpected or missing line of `README.md`, in any order.
+    """Yield a message for each unexpected or missing line of `README.md`.
 
-    The expected lines are rendered from the manifest and the tables. If they cannot be rendered,
-    nothing is yielded, because another check says why.
+    The order of the lines is not checked. The expected lines are rendered from the manifest and the
+    tables. If they cannot be rendered, nothing is yielded, because another check reports the cause.
     """
     manifest = context.manifest
     arguments = manifest["definition"], manifest["tables"], manifest.get("selection", {})
@@ -86,9 +86,9 @@ def _card_line_errors(context: ValidationContext, lines: list[str]) -> Iterator[
     unexpected = Counter(lines) - Counter(expected)
     for number, line in enumerate(lines, 1):
         if line.strip() and line in unexpected:
-            yield f"line {number} does not follow from the manifest: {line[:MAX_QUOTED]!r}"
+            yield f"line {number} does not match the manifest: {line[:MAX_QUOTED]!r}"
     for line in filter(str.strip, Counter(expected) - Counter(lines)):
-        yield f"expected the line {line[:MAX_QUOTED]!r}, which follows from the manifest"
+        yield f"the line {line[:MAX_QUOTED]!r}, expected from the manifest, is missing"
 
 
 def _croissant_errors(context: ValidationContext) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _croissant_errors(context: ValidationContext) -> Iterator[str]:
     for path in sorted(expected.keys() | listed.keys()):
         if listed.get(path) != expected.get(path):
             yield f"the hash of {path} differs from the manifest"
-    if _has_same_code(context):
+    if _is_built_by_installed_version(context):
         arguments = context.manifest["definition"], context.manifest["tables"]
         described = croissant_metadata(context.collection.path, *arguments, {})
         for key, value in described.items():
@@ -122,20 +122,24 @@ def _drift_errors(context: ValidationContext) -> Iterator[str]:
     if names != list(context.collection.snapshots):
         yield f"expected snapshots {', '.join(context.collection.snapshots)}, found {names}"
         return
-    for (name, counts), entry in zip(_sizes(context), drift["snapshots"], strict=True):
+    for (name, counts), entry in zip(
+        _iter_snapshot_sizes(context), drift["snapshots"], strict=True
+    ):
         found = [entry["documents"], entry["queries"]["listed"], sum(entry["grades"])]
         for kind, expected, count in zip(MAIN, counts, found, strict=True):
             if not context.is_imported and expected != count:
                 yield f"expected {expected:,} {kind} in snapshot {name}, found {count:,}"
     count = len(names) * (len(names) - 1) // 2
     if len(drift["judgements"]) != count:
-        yield f"expected judgements of {count} pairs of snapshots, found {len(drift['judgements'])}"
+        found_pairs = len(drift["judgements"])
+        yield f"expected comparisons of judgements for {count} snapshot pairs, found {found_pairs}"
 
 
 def _find_outdated_reports(context: ValidationContext) -> Iterator[Defect]:
-    """Report `report.html` if it does not show what is in `drift.json`.
+    """Report `report.html` if it does not show the statistics in `drift.json`.
 
-    The report is rendered again, which is only possible with the software that wrote it.
+    The report is rendered again for comparison, so it is checked only if the installed version of
+    this package built the collection.
     """
     path = context.collection.path / REPORT
     versions = {
@@ -144,7 +148,7 @@ def _find_outdated_reports(context: ValidationContext) -> Iterator[Defect]:
         for step, entry in context.manifest["units"].items()
         if step.partition(" ")[0] == stage.name
     }
-    if _has_same_code(context) and versions == {True} and path.is_file():
+    if _is_built_by_installed_version(context) and versions == {True} and path.is_file():
         try:
             rendered = render_report(read_drift(context.collection.path) or {})
         except (FormatError, ValueError, LookupError, TypeError, AttributeError):
@@ -153,8 +157,8 @@ def _find_outdated_reports(context: ValidationContext) -> Iterator[Defect]:
             yield REPORT, f"the report does not show the statistics in {DRIFT}", 1, ()
 
 
-def _find_uncounted_rejects(context: ValidationContext) -> Iterator[Defect]:
-    """Report snapshots whose table `rejects` differs from the counts of rejects in the manifest."""
+def _find_wrong_reject_counts(context: ValidationContext) -> Iterator[Defect]:
+    """Report snapshots whose table `rejects` does not match the reject counts in the manifest."""
     for name, rejects in context.scan_snapshots("rejects"):
         counted = rejects.group_by("stage", "reason").agg(pl.col("rows").sum()).collect()
         found = {(stage, reason): rows for stage, reason, rows in counted.iter_rows()}
@@ -165,12 +169,12 @@ def _find_uncounted_rejects(context: ValidationContext) -> Iterator[Defect]:
             if found.get((stage, reason), 0) != expected.get((stage, reason), 0)
         )
         if wrong and not context.is_imported:
-            message = "the rejects differ from the counts of the steps in the manifest"
+            message = "the rejects do not match the reject counts in the manifest"
             yield f"snapshots/{name}/rejects", message, len(wrong), tuple(wrong[:3])
 
 
-def _find_lost_rows(context: ValidationContext) -> Iterator[Defect]:
-    """Report build steps that read more or fewer rows than they kept and rejected together."""
+def _find_unbalanced_steps(context: ValidationContext) -> Iterator[Defect]:
+    """Report build steps whose kept and rejected rows do not add up to the rows they read."""
     ledgers = {step: entry.get("ledger") for step, entry in context.manifest["units"].items()}
     wrong = [
         step
@@ -178,7 +182,7 @@ def _find_lost_rows(context: ValidationContext) -> Iterator[Defect]:
         if ledger and ledger["rows_in"] != ledger["rows_out"] + sum(ledger["rejected"].values())
     ]
     if wrong:
-        message = "steps read another number of rows than they kept and rejected"
+        message = "rows kept and rejected by a step do not add up to the rows that it read"
         yield MANIFEST, message, len(wrong), tuple(wrong[:3])
 
 
@@ -187,14 +191,14 @@ def _find_wrong_funnels(context: ValidationContext) -> Iterator[Defect]:
 
     The funnel in the manifest states how many queries each selection rule excluded.
     """
-    if context.is_imported or not _has_same_code(context):
+    if context.is_imported or not _is_built_by_installed_version(context):
         return
     for name in context.collection.snapshots:
         ledger = context.manifest["units"].get(f"select {name}", {}).get("ledger")
         if ledger:
             expected = [vars(step) for step in funnel_steps(ledger["rows_in"], ledger["rejected"])]
             if context.manifest.get("selection", {}).get(name) != expected:
-                message = f"`selection` of {name} differs from the counts of the step select {name}"
+                message = f"`selection` of {name} does not match the counts of step `select {name}`"
                 yield MANIFEST, message, 1, ()
 
 
@@ -211,13 +215,13 @@ def _count_rejects(units: dict[str, Any], snapshot: str) -> dict[tuple[str, str]
 FINDERS = (
     _find_wrong_descriptions,
     _find_outdated_reports,
-    _find_uncounted_rejects,
-    _find_lost_rows,
+    _find_wrong_reject_counts,
+    _find_unbalanced_steps,
     _find_wrong_funnels,
 )
 
 
-def _find_all(context: ValidationContext) -> Iterator[Defect]:
+def _find_contradictions(context: ValidationContext) -> Iterator[Defect]:
     for find in FINDERS:
         yield from find(context)
 
@@ -227,8 +231,8 @@ CHECKS = (
         "LB123",
         "the card, metadata, drift statistics, report and rejects agree with the tables",
         "error",
-        "a card and a website with counts of another version",
+        "a dataset card and a website that showed the counts of another version",
         REBUILD,
-        _find_all,
+        _find_contradictions,
     ),
 )

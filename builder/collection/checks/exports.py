@@ -1,4 +1,4 @@
-"""Checks that the TREC files of a collection contain what its tables contain."""
+"""Checks that the TREC files of a collection agree with its tables."""
 
 import hashlib
 import re
@@ -50,7 +50,7 @@ def _compare_file(context: ValidationContext, where: str, rows: pl.LazyFrame) ->
 
 
 def _find_published_crlf(context: ValidationContext, path: Path, line: bytes) -> Iterator[Defect]:
-    """Report a file with a line that ends with CRLF, unless LB003 reports that it was changed."""
+    """Report a file with CRLF line endings, unless LB003 reports the file as changed."""
     where = path.relative_to(context.collection.path).as_posix()
     entry = context.manifest["files"].get(where, {})
     if line in path.read_bytes() and sha256(path) == entry.get("sha256"):
@@ -117,7 +117,7 @@ def _compare_documents(
             yield where, f"{message}{expected.height}", 1, ()
         changed = exported.join(expected, on="row").filter(pl.col("hash") != pl.col("hash_right"))
         if changed.height:
-            message = "documents have another text or title than in the table"
+            message = "documents have a different text or title in the table"
             yield where, message, changed.height, tuple(changed["row"].head(3))
 
 
@@ -141,7 +141,7 @@ def _render_documents(
 def _read_documents(folder: Path) -> pl.DataFrame:
     """Return the id (`row`) and the hash (`hash`) of each exported document.
 
-    Files whose lines end with CRLF are read as if they ended with LF.
+    CRLF line endings are read as LF.
     """
     files = (path.read_bytes() for path in sorted(folder.iterdir()))
     unix = (d.replace(b"\r\n", b"\n") if d.startswith(b"<DOC>\r\n") else d for d in files)
@@ -168,7 +168,7 @@ def _hash_document(text: bytes) -> tuple[str, str]:
 def _compare_rows(
     exported: pl.DataFrame, expected: pl.DataFrame, where: str, kind: str = "lines"
 ) -> Iterator[Defect]:
-    """Report rows that only the export or only the table contains, and repeated rows.
+    """Report rows that are only in the export or only in the table, and repeated rows.
 
     The order of rows is ignored.
     """

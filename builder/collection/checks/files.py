@@ -19,7 +19,7 @@ from builder.collection.manifest import METADATA_HASH, collection_signature, met
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
 
 DESCRIPTIONS = frozenset({CARD, CROISSANT, DRIFT, REPORT})
-"""Files that describe a version; every version has them."""
+"""Files that describe a version; every version must have them."""
 
 
 def _read_checksums(root: Path) -> set[tuple[str, str]]:
@@ -66,7 +66,7 @@ def _is_trec_file(context: ValidationContext, name: str) -> bool:
 
 
 def _find_changed_files(context: ValidationContext) -> Iterator[Defect]:
-    """Report files that differ from the manifest; the check LB001 reports missing files."""
+    """Report files that differ from the manifest, except missing files, which LB001 reports."""
     changed = find_changed_files(context.collection.path, context.manifest["files"])
     for name, change in changed.items():
         if (context.collection.path / name).is_file():
@@ -92,7 +92,7 @@ def _find_signature_mismatches(manifest: Mapping[str, Any]) -> Iterator[Defect]:
     for key in ("name", "version"):
         if manifest[key] != definition["collection"].get(key):
             expected = definition["collection"].get(key)
-            message = f"the {key} is {manifest[key]!r}, but {expected!r} in the definition"
+            message = f"the {key} is {manifest[key]!r}, but the definition has {expected!r}"
             yield MANIFEST, message, 1, ()
             return
     if any("content" not in entry for entry in tables.values()):
@@ -100,10 +100,10 @@ def _find_signature_mismatches(manifest: Mapping[str, Any]) -> Iterator[Defect]:
         return
     builder_version = str(manifest["tools"].get("longeval-builder"))
     if manifest["signature"] != collection_signature(definition, tables, builder_version):
-        message = "the definition or the tables differ from those whose hashes are in the signature"
+        message = "the hashes in the signature do not match the definition and the tables"
         yield MANIFEST, message, 1, ()
     elif manifest.get(METADATA_HASH, expected_hash := metadata_hash(manifest)) != expected_hash:
-        message = f"entries other than `files` differ from the hash `{METADATA_HASH}`"
+        message = f"the hash `{METADATA_HASH}` does not match the entries other than `files`"
         yield MANIFEST, message, 1, ()
 
 

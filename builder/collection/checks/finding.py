@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder.collection.checks.context import ValidationContext
-from builder.collection.files import unreadable_file
+from builder.collection.files import describe_unreadable_file
 
 Severity = Literal["error", "warning"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning")
@@ -63,7 +63,7 @@ class Check:
     def run(self, context: ValidationContext, severity: Severity | None = None) -> list[Finding]:
         """Run the check and return its findings, by default with the severity of the check.
 
-        The check ends at the first file that it may not read, and reports that file as a finding.
+        The check stops at the first file that it has no permission to read, and reports that file.
         """
         version = str(context.collection.path)
         return [
@@ -85,5 +85,5 @@ class Check:
             yield from self.find(context)
         except PermissionError as error:
             where = os.path.relpath(str(error.filename), context.collection.path)
-            message, fix = unreadable_file(error)
+            message, fix = describe_unreadable_file(error)
             yield where, message, 1, (), fix

@@ -11,9 +11,10 @@ OUTLIER_FACTOR = 5
 """A query is an outlier if its number of judgements exceeds this multiple of the 99th
 percentile over all queries."""
 MIN_JUDGEMENTS = 100
-"""A query with fewer judgements is no outlier; grades of fewer shared pairs are not compared."""
+"""A query with at most this many judgements is never an outlier, and grades are compared only if
+two snapshots share at least this many judged pairs."""
 MAX_FLIP_SHARE = 0.15
-"""Maximum share of query-document pairs whose grade changes by 2 from snapshot to snapshot."""
+"""Maximum share of query-document pairs whose grade changes by 2 between two snapshots."""
 MAX_UNCLICKED_SHARE = 0.5
 """Maximum share of relevant documents that were never clicked."""
 
@@ -38,7 +39,7 @@ def _find_judgement_count_outliers(context: ValidationContext) -> Iterator[Defec
 
 
 def _scan_rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
-    """Scan the query id of each judgement that the import rejected as repeated or contradicting."""
+    """Scan the query ids of the judgements that an import rejected as repeated or contradictory."""
     rejects = context.scan_table(f"snapshots/{snapshot}/rejects")
     if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})

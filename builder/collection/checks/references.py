@@ -1,4 +1,4 @@
-"""Checks of references between tables, and of ids, splits and intervals across snapshots."""
+"""Checks references between tables, and the ids and intervals of all snapshots."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -52,12 +52,12 @@ def _find_missing_judged_queries(context: ValidationContext) -> Iterator[Defect]
 def _describe_missing_query_texts(
     missing_queries: pl.DataFrame, unknown_queries: pl.DataFrame
 ) -> str:
-    """Describe whether other snapshots contain the texts of judged queries missing from a snapshot.
+    """Say whether the texts of judged queries that a snapshot lacks are in other snapshots.
 
     Args:
         missing_queries: Judged queries that are not in the snapshot.
-        unknown_queries: Missing queries that are in no other snapshot either, with the number of
-            their judgements as the column `len`.
+        unknown_queries: Missing queries that no other snapshot contains either; the column `len`
+            is the number of their judgements.
     """
     unknown_texts = (
         f"the query text is unknown for {int(unknown_queries['len'].sum()):,} of the judgements"
@@ -109,7 +109,7 @@ def _find_inconsistent_grades(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_id_map_mismatches(context: ValidationContext) -> Iterator[Defect]:
-    """Report ids for which `documents_map` or `queries_map` lists the wrong snapshots."""
+    """Report ids whose snapshots in `documents_map` or `queries_map` are wrong."""
     for kind, key in (("documents", "doc_id"), ("queries", "query_id")):
         mapped = context.scan_table(f"{kind}_map")
         present = [
@@ -136,8 +136,11 @@ def _find_overlapping_intervals(context: ValidationContext) -> Iterator[Defect]:
     for entry in context.manifest["definition"]["snapshots"]:
         interval = intervals[entry["name"]]
         if interval is None or interval.start >= interval.stop:
-            message = f"expected an interval of ISO 8601 times, found {entry['start']} to "
-            yield f"snapshots/{entry['name']}", f"{message}{entry['end']}", 1, ()
+            message = (
+                "expected ISO 8601 times whose start is before the end, found "
+                f"{entry['start']} to {entry['end']}"
+            )
+            yield f"snapshots/{entry['name']}", message, 1, ()
     known = [
         (entry, interval)
         for entry in context.manifest["definition"]["snapshots"]
@@ -146,8 +149,8 @@ def _find_overlapping_intervals(context: ValidationContext) -> Iterator[Defect]:
     for (before, earlier), (after, later) in pairwise(known):
         if later.start < earlier.stop:
             message = (
-                f"the snapshot starts on {after['start']}, before {before['name']} ends on "
-                f"{before['end']}"
+                f"the snapshot overlaps {before['name']}: it starts on {after['start']}, but "
+                f"{before['name']} ends on {before['end']}"
             )
             yield f"snapshots/{after['name']}", message, 1, ()
 
@@ -174,7 +177,7 @@ CHECKS = (
         "all queries are judged",
         "error",
         "11,000 queries per month without judgements",
-        "exclude queries without judgements: `qrels.min_judged = 1` or more",
+        "set `qrels.min_judged` to at least 1, which excludes queries without judgements",
         _find_unjudged_queries,
     ),
     Check(

@@ -1,4 +1,4 @@
-"""Checks of imported releases: rejected records, line endings and query texts."""
+"""Checks imported releases for rejected records, irregular lines and faulty query texts."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -66,7 +66,7 @@ def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
         differs = pl.col("grade").n_unique().over(pair) > 1
         wrong = judged.filter(differs).sort(*pair, "query_id").collect()
         if wrong.height:
-            message = "judgements contradict those of another query id with the same text"
+            message = "judgements contradict the judgements of another query id with the same text"
             first = tuple(
                 " ".join(row) for row in wrong.head(3).select("query_id", "doc_id").rows()
             )
@@ -74,7 +74,7 @@ def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _combine_defect_finders(*finders: DefectFinder) -> DefectFinder:
-    """Return a function that yields the defects found by each of the given functions."""
+    """Return a function that yields the defects found by all of the given functions."""
 
     def find_all_defects(context: ValidationContext) -> Iterator[Defect]:
         for finder in finders:
@@ -148,8 +148,8 @@ _QUERY_TEXT_MESSAGES = {
     "nothing_left_after_folding": "texts contain no letters or digits",
 }
 _FIELD_MESSAGES = {
-    "unread_fields": "documents have content that is not imported, outside <TEXT>, <TITLE> and "
-    "<URL>, or in other JSON fields than those of title, text and URL",
+    "unread_fields": "documents have content that is not imported: it is neither in <TEXT>, "
+    "<TITLE> or <URL>, nor in the JSON fields of the title, text or URL",
 }
 _ID_MESSAGES = {"control_character_in_id": "ids contain control characters"}
 

@@ -1,6 +1,6 @@
 """Reads all rows of a table once, one row group at a time, and summarizes them for the checks.
 
-Texts are checked in the same pass and not kept in memory.
+Texts are checked in the same pass, and are not kept in memory.
 """
 
 from collections import Counter
@@ -93,9 +93,10 @@ def fill_table_summary(summary: TableSummary, table_path: str) -> TableSummary:
 
 
 def _has_compatible_columns(actual: pa.Schema, expected: pa.Schema) -> bool:
-    """Whether a file has all expected columns, up to the encoding of strings and lists.
+    """Whether a file has all expected columns with compatible types.
 
-    Polars writes `large_string`, and pandas may write dictionaries and an index column.
+    Other encodings of strings and lists, and extra columns are allowed, because Polars writes
+    `large_string`, and pandas may write dictionaries and an index column.
     """
     return all(
         name in actual.names
@@ -146,7 +147,7 @@ def _read_schema(path: Path) -> pa.Schema | str:
 
 @dataclass(frozen=True)
 class _RowGroupSummary:
-    """Summary of one Parquet row group; added to the `TableSummary` of its table."""
+    """Summary of one Parquet row group, to be added to the `TableSummary` of its table."""
 
     part: str
     rows: int

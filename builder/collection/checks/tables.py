@@ -1,4 +1,4 @@
-"""Checks of single tables: columns, rules, keys, sort order, row counts and ids."""
+"""Checks the columns, rules, keys, sort order, row counts and ids of individual tables."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -56,17 +56,17 @@ def _find_unsorted_tables(context: ValidationContext) -> Iterator[Defect]:
             yield where, f"rows are not sorted by {key}", 1, ()
 
 
-def _find_rows_not_in_manifest(context: ValidationContext) -> Iterator[Defect]:
+def _find_content_mismatches(context: ValidationContext) -> Iterator[Defect]:
     """Report tables whose row count or content hash differs from the manifest.
 
-    Content hashes are compared only if the installed DuckDB, which computes them, is the one with
-    which the version was built.
+    DuckDB computes the content hashes, so they are compared only if the collection was built with
+    the installed version of DuckDB.
     """
     is_comparable = context.manifest["tools"].get("duckdb") == duckdb.__version__
     with TemporaryDirectory(prefix="longeval-") as scratch:
         limits = ResourceLimits(Path(scratch))
         for where, entry in sorted(context.manifest["tables"].items()):
-            table_path, pair = _split_pair(where)
+            table_path, pair = _split_change_table_path(where)
             summary = context.table_summaries.get(table_path)
             if summary is None or not summary.is_readable:
                 continue
@@ -79,8 +79,8 @@ def _find_rows_not_in_manifest(context: ValidationContext) -> Iterator[Defect]:
                     yield where, "the rows differ from the content hash in the manifest", 1, ()
 
 
-def _split_pair(where: str) -> tuple[str, tuple[str, str] | None]:
-    """Split a path in the manifest, such as `changes/qrels/2022-06_2022-07`, into table and pair.
+def _split_change_table_path(where: str) -> tuple[str, tuple[str, str] | None]:
+    """Split a path such as `changes/qrels/2022-06_2022-07` into table path and snapshot pair.
 
     Returns:
         Path of the change table and the two snapshots; for any other table, its path and None.
@@ -92,9 +92,9 @@ def _split_pair(where: str) -> tuple[str, tuple[str, str] | None]:
 
 
 def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
-    """Report rows of built collections with missing values that only imported releases may have.
+    """Report rows of built collections that lack a value which only imported releases may omit.
 
-    Such rows are queries without impressions or topics, qrels without click or manual evidence, and
+    These are queries without impressions or topics, qrels without click or manual evidence, and
     documents without a fetch time.
     """
     if context.is_imported:
@@ -110,7 +110,7 @@ def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
             found = frame.filter(condition).select(key).collect()
             if found.height:
                 examples = tuple(" ".join(row) for row in found.head(3).iter_rows())
-                message = "rows have missing values that are optional only in imported releases"
+                message = "rows lack values that only imported releases may omit"
                 yield f"snapshots/{name}/{kind}", message, found.height, examples
 
 
@@ -171,7 +171,7 @@ CHECKS = (
         "error",
         "wrong counts in published metadata; tables that were changed after publication",
         REBUILD,
-        _find_rows_not_in_manifest,
+        _find_content_mismatches,
     ),
     Check(
         "LB106",
@@ -201,4 +201,4 @@ CHECKS = (
 )
 
 UNCHECKED_TABLES = replace(CHECKS[0], find=_find_unchecked_tables)
-"""Check that replaces LB101, and is run last, if LB101 is not among the selected checks."""
+"""Check that runs last, in place of LB101, if LB101 is not among the selected checks."""

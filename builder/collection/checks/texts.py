@@ -1,4 +1,4 @@
-"""Boolean Polars expressions that are true for faulty texts of documents and queries."""
+"""Defines Polars expressions that are true for faulty texts of documents and queries."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from builder.text.text_bytes import md5_hex_digests, to_text_bytes
 
 MAX_EXAMPLES = 3
 MIN_CLOSING_TAGS = 5
-"""Minimum number of closing HTML tags in a text that is reported as markup."""
+"""Minimum number of closing HTML tags for a text to be reported as markup."""
 MIN_MISREAD = 3
-"""Minimum number of misread characters in a text that is reported as misread."""
+"""Minimum number of misread characters for a text to be reported as misread."""
 MAX_IDENTICAL_LENGTH = 40
 """Maximum length in characters of a text that may legitimately equal its translation."""
 
 
 MIN_EXTRA_REPETITIONS = 8
-"""Minimum number of word repetitions that a runaway translation adds to those of its source."""
+"""Minimum number of repeated words by which a runaway translation exceeds its source."""
 
 
 def _is_runaway_translation(translation: pl.Expr, source: pl.Expr) -> pl.Expr:
@@ -43,7 +43,7 @@ def _hash_texts(texts: pl.Series) -> pl.Series:
     return pl.Series(digests, dtype=pl.String)
 
 
-def _count_misread(column: str) -> pl.Expr:
+def _count_misread_characters(column: str) -> pl.Expr:
     """Return an expression that counts replacement characters and misread UTF-8 such as `Ã©`."""
     return pl.col(column).str.count_matches(r"[ÂÃ][\x{80}-\x{bf}]|\x{e2}\x{20ac}|\x{FFFD}")
 
@@ -60,8 +60,8 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
         "runaway_english": _is_runaway_translation(_ENGLISH, pl.col("text")),
         "other_text_hash": pl.col("text").map_batches(_hash_texts, return_dtype=pl.String)
         != pl.col("text_hash"),
-        "misread": (_count_misread("text") >= MIN_MISREAD)
-        | (_count_misread("text_en") >= MIN_MISREAD).fill_null(value=False),
+        "misread": (_count_misread_characters("text") >= MIN_MISREAD)
+        | (_count_misread_characters("text_en") >= MIN_MISREAD).fill_null(value=False),
         "markup": pl.col("text").str.count_matches(r"(?i)</(?:p|div|span|li|td)>")
         >= MIN_CLOSING_TAGS,
     },

@@ -1,4 +1,4 @@
-"""Compares two published versions of a collection: `longeval diff`.
+"""Implements `longeval diff`, which compares two published versions of a collection.
 
 The result lists the rows added, removed and changed in each table, the differences between the
 definitions and the tools, and why grades changed. If a version is an imported release, only the
@@ -95,7 +95,8 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
         new: Folder of the new version, or a parent folder of it.
 
     Raises:
-        UsageError: A path contains no published collection.
+        UsageError: A path contains no published collection, or one of the versions is an imported
+            release and their source languages differ.
         FormatError: A manifest or table file is not valid.
     """
     sides = open_collection(old), open_collection(new)
@@ -120,14 +121,20 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
 
 
 def _require_same_source_language(old: Collection, new: Collection) -> None:
-    """Raise a UsageError if the source languages differ: queries are matched by source text."""
+    """Raise an error if the versions have different source languages.
+
+    Queries are matched by their source texts, so they must be in the same language.
+
+    Raises:
+        UsageError: The source languages differ.
+    """
     languages = [next(iter(side.languages)) for side in (old, new)]
     if languages[0] != languages[1]:
         raise UsageError(
             f"expected versions with the same source language, found {languages[0]} in {old.path} "
             f"and {languages[1]} in {new.path}; queries are matched by their source texts, so "
-            "import a release, or an export with --language, in the source language of the other "
-            "version"
+            "import a release in the language of the other version, or an export made with "
+            "--language in that language"
         )
 
 
@@ -198,8 +205,8 @@ def _iter_table_pairs(
     Args:
         old: Old version.
         new: New version.
-        main_only: Whether to yield only documents, queries and qrels, because a version is an
-            imported release.
+        main_only: Yield only documents, queries and qrels. Set if either version is an imported
+            release, which has no other tables.
     """
     if not main_only:
         for name, path in {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}.items():
@@ -250,7 +257,7 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
 
 
 def _judged_documents_differ(before: Snapshot, after: Snapshot) -> bool:
-    """Whether a document judged in one version of a snapshot is missing from the other version."""
+    """Whether any document judged in one version of a snapshot is missing from the other."""
     return any(
         not judges.qrels.join(other.documents, on="doc_id", how="anti").head(1).collect().is_empty()
         for judges, other in ((before, after), (after, before))

@@ -7,10 +7,10 @@ from builder.collection.markdown import code_span
 from builder.reporting.numbers import pluralize
 
 MAX_LINES = 40
-"""Maximum number of lines in a section; further lines are replaced by their number."""
+"""Maximum number of lines in a section; any further lines are only counted."""
 
 MAX_PARAMETERS = 5
-"""Maximum number of parameters in a line; further parameters are replaced by their number."""
+"""Maximum number of parameters in a line; any further parameters are only counted."""
 
 
 def format_changelog(difference: VersionDifference) -> str:
@@ -31,7 +31,7 @@ def format_changelog(difference: VersionDifference) -> str:
 
 
 def summary_lines(difference: VersionDifference) -> list[str]:
-    """Return one plain-text line per difference, except for added, removed and changed rows.
+    """Return one plain-text line per difference; omit added, removed and changed rows.
 
     At most `MAX_LINES` differences between the definitions are listed.
     """

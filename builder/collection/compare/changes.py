@@ -46,7 +46,7 @@ EVIDENCE = DefinitionPart(
 DOCUMENTS = DefinitionPart(
     ("crawl", "documents"), ("crawl",), ("documents.deny", "documents.allow")
 )
-"""Part of a definition that determines the documents of a snapshot, and thus what is judged."""
+"""Part of a definition that determines the documents of a snapshot, and so what can be judged."""
 GRADING = DefinitionPart(("qrels",), ("judgements",))
 """Part of a definition that determines how grades follow from scores and manual judgements."""
 
@@ -144,7 +144,7 @@ def definition_parts_affecting_judged_pairs(documents_differ: bool) -> tuple[Def
 def _changed_parameters(
     manifests: Manifests, snapshot: str, sections: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the dotted keys of differing parameters that affect judgements, in given sections."""
+    """Return the dotted keys of changed parameters in these sections that affect judgements."""
     before, after = (snapshot_parameters(manifest, snapshot) for manifest in manifests)
     old_lists, new_lists = (hashes_of_list_files(manifest) for manifest in manifests)
     ignored = {

@@ -11,7 +11,7 @@ from builder.collection.manifest import STAGE_PREFIX, hashes_of_list_files, snap
 def diff_values(old: Any, new: Any, dotted_key: str = "") -> list[str]:
     """Return one line per changed key, such as `parameters.select.min_users: 5 -> 6`.
 
-    If a mapping is missing from one of the values, its entries are compared with None.
+    If only one of the values has a mapping, the entries of the mapping are compared with None.
 
     Args:
         old: Old value, as parsed from JSON.
@@ -49,7 +49,7 @@ def diff_definitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str
 
 
 def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definition in a manifest, with overrides of snapshots and hashes of list files."""
+    """Return the definition in a manifest, plus snapshot overrides and hashes of list files."""
     definition = manifest["definition"]
     snapshots = [
         {**s, "overrides": _recorded_overrides(manifest, s["name"])}

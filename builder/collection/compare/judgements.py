@@ -1,4 +1,4 @@
-"""Compares the judgements of two versions: why grades changed, and whether query texts match."""
+"""Finds out why grades differ between two versions, and whether their query texts match."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -126,7 +126,7 @@ def count_grade_changes(
 def count_text_mismatches(
     old: tuple[pl.LazyFrame, pl.LazyFrame], new: tuple[pl.LazyFrame, pl.LazyFrame]
 ) -> tuple[int, int]:
-    """Count the old judgements whose document is judged only for other queries in the new version.
+    """Count the old judgements whose document the new version judges only for other queries.
 
     Query ids must be derived from the query texts, so that equal ids mean equal texts.
 
@@ -135,8 +135,8 @@ def count_text_mismatches(
         new: Queries and qrels of the new version.
 
     Returns:
-        Number of comparable judgements, and number of those that are missing from the new version.
-        An old judgement is comparable if its query has a text and both versions judge its document.
+        Number of comparable judgements, and how many of them are missing from the new version. An
+        old judgement is comparable if its query has a text and both versions judge its document.
     """
     (queries, qrels), (_, new_qrels) = old, new
     with_text = qrels.join(queries.select("query_id"), on="query_id", how="semi")

@@ -47,7 +47,7 @@ TREC_OMITTED = (
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of an export, that is, its folders and file formats.
+    """Layout of an export: its folders and file formats.
 
     Args:
         write: Function that writes a collection in this layout.
@@ -157,7 +157,7 @@ def _check_table_files_unchanged(collection: Collection) -> None:
 
 
 def read_omitted_row_counts(folder: Path) -> OmittedRowCounts:
-    """Return the counts of omitted queries and documents recorded in the folder of an export."""
+    """Return the numbers of omitted queries and documents that an export has recorded."""
     omitted: OmittedRowCounts = json.loads((folder / METADATA).read_text("utf-8"))["omitted"]
     return omitted
 
@@ -177,7 +177,7 @@ def _select_languages(
     }
     if layout == "huggingface" and chosen != available:
         raise UsageError(
-            "layout huggingface copies the tables, whose rows have the texts in all languages "
+            "--language cannot be used with --layout huggingface, which exports all languages "
             f"({', '.join(available)}); omit --language, or choose another --layout"
         )
     return longeval_sci.select_language(chosen) if layout == "longeval-sci" else chosen

@@ -40,7 +40,7 @@ from builder.text.names import SOURCE_SUFFIX
 OMITTED = (
     "titles (exported as the first line of the text)",
     "fetch times, topics, click evidence, query variants and flags",
-    "the split of queries of later snapshots: new (test), also in the training set (seen), ...",
+    "the splits of queries in later snapshots, such as test (new) or seen (also used in training)",
 )
 JUDGEMENTS = "longeval-relevance-judgements"
 

@@ -29,9 +29,9 @@ from builder.runtime.progress import Progress
 from builder.text.names import ENGLISH
 
 OMITTED = (
-    "texts in all languages but one",
+    "texts in all languages except one",
     "URLs and fetch times",
-    "whether a text is an abstract or a full text",
+    "whether a text is an abstract or the full text",
     "topics, click evidence, query variants and flags",
 )
 NULL_FIELDS = ("doi", "arxivId", "pubmedId", "magId", "createdDate", "publishedDate", "updatedDate")

@@ -44,7 +44,7 @@ TRAIN_FOLDER = "LongEval Train Collection"
 JSON_ARRAY = ("[\n", ",\n", "\n]\n")
 OMITTED = (
     "titles (exported as the first line of the text)",
-    "URLs of a document other than the most recent one",
+    "all URLs of a document except the most recent one",
     "the query split, topics, click evidence, query variants and flags",
 )
 

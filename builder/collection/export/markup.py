@@ -85,7 +85,7 @@ def escape_markup_series(texts: pl.Series) -> pl.Series:
 
 
 def _apply_where(texts: pl.Series, mask: pl.Series, expr: pl.Expr) -> pl.Series:
-    """Apply an expression of the column `text` to texts selected by the mask; keep all others."""
+    """Apply an expression on column `text` to the texts that the mask selects; keep the others."""
     changed = texts.filter(mask).alias("text").to_frame().select(expr).to_series()
     return replace_where(texts, mask, changed)
 

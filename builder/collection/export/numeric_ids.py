@@ -17,7 +17,7 @@ _NUMBER = r"^(0|[1-9]\d{0,18})$"
 
 
 def assign_document_numbers(ids: pl.Series) -> pl.DataFrame:
-    """Return a frame with one row per distinct document id: columns `id` and `number` (Int64).
+    """Return the number (Int64) of each distinct document id, as columns `id` and `number`.
 
     Raises:
         DataError: Two documents would have the same number.
@@ -39,7 +39,7 @@ def assign_document_numbers(ids: pl.Series) -> pl.DataFrame:
 
 
 def assign_query_numbers(ids: pl.Series) -> pl.DataFrame:
-    """Return a frame with one row per distinct query id: columns `id` and `number` (below 2^31)."""
+    """Return the number (below 2^31) of each distinct query id, as columns `id` and `number`."""
     unique = ids.unique().sort()
     parsed = _parse_numbers(unique, QUERY_BITS)
     if parsed is not None:
@@ -78,6 +78,6 @@ def _parse_numbers(ids: pl.Series, bits: int) -> list[int] | None:
 
 
 def _leading_key_bits(id_text: str, bits: int) -> int:
-    """Return the leading bits of the 64-bit key in an id; an id that contains no key is hashed."""
+    """Return the leading bits of the 64-bit key in an id, or of its hash if it contains no key."""
     is_key = len(id_text) == 17 and set(id_text[1:]) <= set("0123456789abcdef")
     return (int(id_text[1:], 16) if is_key else key64(id_text)) >> (64 - bits)

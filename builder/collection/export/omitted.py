@@ -15,9 +15,9 @@ from builder.reporting.numbers import pluralize
 from builder.text.names import SOURCE_SUFFIX
 
 OmittedRowCounts = dict[str, dict[str, dict[str, int]]]
-"""Number of omitted rows by snapshot, language and table; entries that would be 0 are absent."""
+"""Number of omitted rows by snapshot, language and table; zero counts are left out."""
 TABLES = {"queries": "query", "documents": "document"}
-"""Tables with texts, and the noun for one of their rows."""
+"""Noun for one row of each table with texts, by table name."""
 
 
 def count_omitted_rows(collection: Collection, languages: Mapping[str, str]) -> OmittedRowCounts:

@@ -51,7 +51,7 @@ def write_url_database(
 
 
 def describe_omitted_urls(export: Path) -> list[str]:
-    """Return a line that counts documents whose URL was omitted; an empty list if none was.
+    """Return a list of one line with the number of omitted URLs; an empty list if there are none.
 
     Args:
         export: Folder of the export.
@@ -64,7 +64,7 @@ def describe_omitted_urls(export: Path) -> list[str]:
     if not count:
         return []
     message = (
-        f"omitted URLs (another document has the same URL): {count:,}, for example that of "
+        f"omitted URLs (another document has the same URL): {count:,}, for example the URL of "
         f"document {first}; these URLs are NULL in {URL_DATABASE.as_posix()}"
     )
     return [message]

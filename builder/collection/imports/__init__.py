@@ -1,8 +1,8 @@
-"""Imports a published LongEval release as a collection: `longeval import`.
+"""Implements `longeval import`, which imports a published LongEval release as a collection.
 
 Input: the folder of a release in one of `LAYOUTS`, with or without documents. Output: a version
 folder with the same tables as a built collection (documents, queries, qrels, maps, changes,
-`drift.json`, report). Records that were dropped are in `rejects`, irregular lines in
+`drift.json`, report). Rejected records are listed in `rejects`, irregular lines in
 `irregularities`, and the ids of the release in `release_ids`.
 """
 

@@ -1,7 +1,7 @@
 """Imports the documents of a released snapshot in bounded memory.
 
-Input: document files of each language, and the URLs of the documents, which are either in files of
-their own or in the document files. Output: `documents/part-*.parquet` sorted by document id; each
+Input: document files of each language, and the URLs of the documents, which are in separate files
+or in the document files. Output: `documents/part-*.parquet` sorted by document id; each
 row contains a document and its English text, if any. Documents are staged on disk, then joined and
 sorted by DuckDB, so memory use does not depend on the size of the release.
 """
@@ -177,7 +177,7 @@ class DocumentImporter:
             yield frame
 
     def _reject_duplicates_and_orphans(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Log repeated documents, and translations without an original document, as rejected."""
+        """Log repeated documents, and translations without an original, as rejected records."""
         reasons = ("repeated_document", "contradicting_document")
         for differs, file, number, doc in connection.execute(DUPLICATES_SQL).fetchall():
             self._log.add_reject(reasons[differs], file, number, doc)

@@ -1,4 +1,4 @@
-"""Defines `SnapshotFiles`, and reads months and splits from file names and metadata."""
+"""Defines `SnapshotFiles`, and infers months and splits from file names and metadata."""
 
 import os
 import re
@@ -12,11 +12,11 @@ from builder.errors import UsageError
 from builder.text.names import ENGLISH, FRENCH
 
 MONTH_PATTERN = r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?"
-"""Month or day in the name of a snapshot: `2022-06`, `2022-06-15`."""
+"""Pattern of a month or day in the name of a snapshot, such as `2022-06` or `2022-06-15`."""
 FOLDER_MONTH_PATTERN = r"(?<!\d)\d{4}[-_](?:0[1-9]|1[0-2])(?:[-_]\d{2})?(?!\d)"
-"""Month or day in the name of a release folder: `2022-06`, `2023_01`."""
+"""Pattern of a month or day in a file or folder name, such as `2022-06` or `2023_01`."""
 COMPRESSION_SUFFIX = r"(?:\.(?:gz|zst|xz|bz2|lz4|zip))?"
-"""Optional compression suffix; files in an unsupported format are rejected when opened."""
+"""Pattern of an optional compression suffix; unsupported formats are rejected on opening."""
 LANGUAGE_FOLDERS = {"french": FRENCH, "english": ENGLISH}
 LANGUAGE_NAMES = {
     **LANGUAGE_FOLDERS,
@@ -107,14 +107,14 @@ def parse_date_in_name(path: Path) -> str | None:
     dates = _find_dates(path)
     if len(dates) > 1:
         raise UsageError(
-            f"{path}: expected one date in the name, found {', '.join(dates)}; rename it, so that "
-            "only the date of the snapshot remains"
+            f"{path}: expected one date in the name, found {', '.join(dates)}; rename it to "
+            "include only the date of the snapshot"
         )
     return dates[0] if dates else None
 
 
 def _find_dates(path: Path) -> list[str]:
-    """Return the distinct dates in the name of a file or folder, written with hyphens."""
+    """Return the distinct dates in the name of a file or folder, in the form `YYYY-MM[-DD]`."""
     found = re.findall(FOLDER_MONTH_PATTERN, path.name)
     return list(dict.fromkeys(date.replace("_", "-") for date in found))
 
@@ -134,14 +134,15 @@ def read_metadata_month(metadata_file: Path) -> str | None:
 
 
 def words_in_name(name: str) -> set[str]:
-    """Return the lowercase words of a file name: `test`, `collection` for `TestCollection_07`."""
+    """Return the lowercase words of a file name: `TestCollection_07` has `test`, `collection`."""
     return {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
 
 
 def infer_split_from_path(path_parts: Sequence[str]) -> str:
     """Return the split, `test` or `train`, that a path names; default: `train`.
 
-    The innermost folder or file name with a word such as `test` or `training` decides.
+    The split is taken from the innermost folder or file name with a word such as `test` or
+    `training`.
 
     Args:
         path_parts: Names of folders and files, from the outermost to the innermost.

@@ -73,8 +73,8 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
 def _find_language_folder(path: Path, root: Path) -> Path | None:
     """Return the innermost `French` or `English` folder of a file; None if there is none.
 
-    If no folder has exactly one of these names, return the innermost folder with a name such as
-    `fr`.
+    If no folder has either name, return the innermost folder with another name for a language, such
+    as `fr`.
     """
     folders = [folder for folder in path.parents if folder.is_relative_to(root)]
     named = (
@@ -152,9 +152,8 @@ def _is_in_json_folder(path: Path, root: Path) -> bool:
 def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
     """Drop combined query and qrels files, that is, those whose lines all occur in other files.
 
-    Files of one split, such as `train.tsv`, are kept; without such files, nothing is dropped. They
-    are sorted before other query files, so that a query that also occurs in another file keeps its
-    split.
+    Split files, such as `train.tsv`, are kept and put before other query files, so that a query in
+    both keeps its split. If there are no split files, nothing is dropped.
     """
     if {split for _, _, split in snapshot.queries} & {"train", "heldout"}:
         ordered = sorted(snapshot.queries, key=lambda query: query[2] == "test")
@@ -169,7 +168,9 @@ def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
 
 
 def _exclude_combined_files(has_split: Mapping[Path, bool], root: Path) -> list[Path]:
-    """Return the files, split files first, except those whose lines all occur in other files.
+    """Return the split files, followed by the other files except combined ones.
+
+    A file is combined if all its lines occur in other files.
 
     Args:
         has_split: Whether each file is a split file, such as `train.tsv`; split files are kept.

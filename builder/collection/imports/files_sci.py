@@ -3,8 +3,8 @@
 A folder with `documents/**/*.jsonl`, `queries.txt` and `qrels.txt` is a snapshot. Files with a
 month in their name (`queries_2024-11_test.txt`, `qrels-longeval-sci-2025-01`) belong to the
 snapshot of that month, in any folder. The 2026 release has numbered snapshots, one file of test
-queries for all of them, and qrels in several variants (`raw`, `dctr`). If there are document files
-with and without full text, those with full text are used.
+queries for all snapshots, and qrels in several variants (`raw`, `dctr`). If there are document
+files with and without full text, the files with full text are used.
 """
 
 import re
@@ -74,13 +74,13 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         if kind == "queries":
             path_parts = (root.resolve().name, *Path(relative_path(path, root)).parts)
             split = infer_split_from_path(path_parts)
-            snapshot.queries.append((path, _language(path), split))
+            snapshot.queries.append((path, _detect_language(path), split))
         elif kind == "qrels":
             snapshot.qrels.append(path)
         else:
-            snapshot.documents.setdefault(_language(path), []).append(path)
+            snapshot.documents.setdefault(_detect_language(path), []).append(path)
     for snapshot in snapshots.values():
-        snapshot.queries += [(path, _language(path), "test") for path in shared_query_files]
+        snapshot.queries += [(path, _detect_language(path), "test") for path in shared_query_files]
         paths = snapshot.paths
         snapshot.documents = {
             k: _prefer_full_text_files(p, root) for k, p in snapshot.documents.items()
@@ -92,8 +92,8 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
     return snapshots
 
 
-def _language(path: Path) -> str:
-    """Return the language of a file: that of the `longeval export` that wrote it, or English."""
+def _detect_language(path: Path) -> str:
+    """Return the language of the `longeval export` that wrote a file; English if it is unknown."""
     return exported_language(path) or ENGLISH
 
 

@@ -28,7 +28,7 @@ URL_DATABASE = "collection_db.db"
 QUERY_TEXT_FILES = ("queries_db.db", "queries.txt")
 """Names of files with the query texts of all snapshots, in order of precedence."""
 SNAPSHOT_LABEL = r"[\w.-]+?"
-"""Label of a snapshot in file names: its month, or a name whose month is in the metadata."""
+"""Pattern of the label of a snapshot: its month, or a name whose month is in the metadata."""
 QUERY_FILE = re.compile(rf"({SNAPSHOT_LABEL})_queries\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE)
 QRELS_FILE = re.compile(
     rf"({MONTH_PATTERN})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE
@@ -83,7 +83,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 
 def _add_shared_files(root: Path, files: list[Path], snapshots: dict[str, SnapshotFiles]) -> None:
-    """Add the databases and query text files that all snapshots share to each snapshot."""
+    """Add to each snapshot the databases and query text files that all snapshots share."""
     databases = [path for path in files if path.name == URL_DATABASE]
     texts = [path for name in QUERY_TEXT_FILES for path in files if path.name == name]
     folders = [Path(relative_path(path, root)).parent for path in texts]
@@ -117,7 +117,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
 def _group_document_files(
     root: Path, files: list[Path], months_by_label: dict[str, str]
 ) -> list[tuple[tuple[str, str, str], list[Path]]]:
-    """Group document files by month, language and `json` or `trec`; `json` comes before `trec`."""
+    """Group document files by month, language and format, and sort `json` before `trec`."""
     paths_by_kind: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
         folder = _parse_snapshot_folder(Path(relative_path(path, root)).parts[:-1])
@@ -143,15 +143,15 @@ def _parse_snapshot_folder(path_parts: tuple[str, ...]) -> tuple[str, str, str] 
 
 
 def _select_qrels_files(paths: list[Path]) -> list[Path]:
-    """Select the qrels files: preferably processed ones whose names contain no language."""
+    """Select the qrels files; prefer processed files, and names that contain no language."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 
 
 def _language_from_folder_names(folder_names: tuple[str, ...]) -> str:
-    """Return the language in the innermost folder name that contains one; default: French.
+    """Return the language of the innermost folder named after a language; default: French.
 
-    Such a name is, or ends with, the name or code of a language: `English`, `en`, `release_en`.
+    The folder name is, or ends with, the name or code of the language: `English`, `release_en`.
     """
     last_words = (re.split(r"[\W_]+", name.lower())[-1] for name in reversed(folder_names))
     return next((LANGUAGE_NAMES[word] for word in last_words if word in LANGUAGE_NAMES), FRENCH)

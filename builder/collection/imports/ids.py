@@ -1,4 +1,4 @@
-"""Ids of a release, and the keys that identify the same query or document in all snapshots.
+"""Assigns keys that identify the same query or document in all snapshots of a release.
 
 Queries and documents keep the ids of the release. In addition, each gets a key, which is computed
 like the ids of a built collection: a hash of the folded text (ignoring case, accents and
@@ -24,7 +24,7 @@ from schemas import DOC_ID_PATTERN, QUERY_ID_PATTERN, ReleaseIds
 
 UPDATE_TIME_COLUMN = "last_updated_at"
 MIN_MILLISECONDS = 10**11
-"""Smallest number that is read as a time in milliseconds; in seconds, it is in the year 5138."""
+"""Smallest number that is read as milliseconds; read as seconds, it would be in the year 5138."""
 
 
 class KeyAssigner:

@@ -1,4 +1,4 @@
-"""Log of the records that an import read, rejected or accepted despite an irregularity."""
+"""Defines `ImportLog`, the log of the rejected and irregular records of an import."""
 
 from collections import Counter
 from pathlib import Path

@@ -73,7 +73,7 @@ def assign_query_keys(
 def match_translations(
     queries: pl.DataFrame, source_queries: pl.DataFrame, import_log: ImportLog
 ) -> dict[str, str]:
-    """Return the English text of each query id; reject repeated ids, and ids without French text.
+    """Return the English text of each query id; reject repeated ids and ids without a French text.
 
     Args:
         queries: English queries.
@@ -117,8 +117,8 @@ def read_unique_qrels(
 ) -> pl.DataFrame:
     """Read the qrels of a snapshot, with one judgement per query-document pair.
 
-    The last judgement of a pair is kept, as in pytrec_eval, ir_measures and ranx, which load qrels
-    into a dictionary; earlier judgements are rejected.
+    If a pair has several judgements, all except the last are rejected. In pytrec_eval, ir_measures
+    and ranx, the last one counts, too, because they load qrels into a dictionary.
 
     Args:
         snapshot: Files of the snapshot.

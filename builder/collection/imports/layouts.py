@@ -22,7 +22,7 @@ SnapshotFinder = Callable[[Path, list[Path]], dict[str, SnapshotFiles]]
 
 @dataclass(frozen=True)
 class ReleaseLayout:
-    """Layout of published releases, that is, where the files of each snapshot are.
+    """Layout of published releases, which determines where the files of each snapshot are.
 
     Args:
         find: Function that groups the files of a release by snapshot.
@@ -134,7 +134,7 @@ def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
 
 
 def _parse_snapshot_number(snapshot: SnapshotFiles, root: Path) -> int | None:
-    """Return N if the paths of a snapshot contain `snapshot-N`; None for no or several numbers."""
+    """Return N if paths of a snapshot contain `snapshot-N`; None if N is missing or ambiguous."""
     paths = (relative_path(path, root) for path in snapshot.paths)
     numbers = {int(number) for path in paths for number in re.findall(NUMBERED_SNAPSHOT, path)}
     return numbers.pop() if len(numbers) == 1 else None
@@ -169,7 +169,7 @@ def detect_source_language(snapshots: Sequence[SnapshotFiles]) -> str:
 
 
 def _keep_source_language_queries(snapshots: Sequence[SnapshotFiles]) -> None:
-    """If the source language is not French, drop French queries, unless there are no others."""
+    """If the source language is English, drop the French queries of snapshots with English ones."""
     if detect_source_language(snapshots) == FRENCH:
         return
     for snapshot in snapshots:

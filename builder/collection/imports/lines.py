@@ -30,7 +30,7 @@ REPORTED_TEXT_FAULTS = (
 )
 """Names of the faults in query texts that are logged as irregularities."""
 _GRADE = re.compile(r"([+-]?\d{1,4})(?:\.0{1,4})?", re.ASCII)
-"""Pattern of an integer grade, which may be written as a float such as `1.0`, as in trec_eval."""
+"""Pattern of an integer grade; like trec_eval, it also accepts floats such as `1.0`."""
 CONTROL_CHARACTER = r"\p{Cc}"
 
 

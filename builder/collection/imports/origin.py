@@ -1,4 +1,4 @@
-"""Defines `Release`: the properties that all snapshots of a release share."""
+"""Defines `Release`, which holds the properties that all snapshots of a release share."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +22,13 @@ class Release:
     source_language: str
 
     def id_scope(self, snapshot: str, *, is_stable: bool = True) -> str:
-        """Return the scope in which ids are unique: all releases of the layout, or one snapshot.
+        """Return the scope in which ids are unique, either the layout or one of its snapshots.
 
-        Ids are unique across releases if they are stable, that is, the same in all snapshots.
+        Stable ids, which are the same in all snapshots, are unique across all releases of a layout.
         """
         is_valid_everywhere = is_stable and LAYOUTS[self.layout].has_stable_ids
         return self.layout if is_valid_everywhere else f"{self.layout} {snapshot}"
 
     def to_qrels_doc_id(self, doc_id: str) -> str:
-        """Convert a document id to its form in qrels; `longeval-web` drops the prefix `doc`."""
+        """Return a document id as written in qrels; `longeval-web` omits the prefix `doc`."""
         return strip_doc_prefix(doc_id) if LAYOUTS[self.layout].qrels_omit_doc_prefix else doc_id

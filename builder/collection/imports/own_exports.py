@@ -13,12 +13,12 @@ from builder.collection.imports.files import read_metadata_value
 
 def is_exported(path: Path) -> bool:
     """Whether a file belongs to an export of this package."""
-    return _read_entry(path, "markup") is not None
+    return _read_export_entry(path, "markup") is not None
 
 
 def has_escaped_markup(path: Path) -> bool:
-    """Whether a file belongs to an export of this package in which markup in texts is escaped."""
-    return _read_entry(path, "markup") not in (None, NOT_ESCAPED)
+    """Whether a file belongs to an export of this package that escapes markup in texts."""
+    return _read_export_entry(path, "markup") not in (None, NOT_ESCAPED)
 
 
 def exported_language(path: Path) -> str | None:
@@ -27,12 +27,12 @@ def exported_language(path: Path) -> str | None:
     Returns:
         Language code; None if no export contains the file, or if the export has several languages.
     """
-    languages = _read_entry(path, "languages")
+    languages = _read_export_entry(path, "languages")
     return str(languages[0]) if isinstance(languages, list) and len(languages) == 1 else None
 
 
-def _read_entry(path: Path, key: str) -> object:
-    """Look up a key in the description of the export that contains a file; None if not found."""
+def _read_export_entry(path: Path, key: str) -> object:
+    """Return an entry of the `longeval-export.json` that describes a file; None if not found."""
     descriptions = (folder / METADATA for folder in path.resolve().parents)
     nearest = next((file for file in descriptions if file.is_file()), None)
     return None if nearest is None else read_metadata_value(nearest, key)

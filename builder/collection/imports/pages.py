@@ -21,10 +21,10 @@ from builder.io.sources import Source
 _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 """Pattern of the characters between JSON values, including brackets and commas of an array."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-"""Pattern of a lone surrogate; a byte that is not UTF-8 is decoded to one of U+DC80 to U+DCFF."""
+"""Pattern of a lone surrogate; bytes that are not UTF-8 are decoded to U+DC80 to U+DCFF."""
 
 _WORDS = re.compile(r"[^\W\d_]\s+\S")
-"""Pattern of a gap between two words, which an identifier or a time does not contain."""
+"""Pattern of whitespace after a word, which identifiers and times do not contain."""
 
 SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
 """Fields that make up the text of a `longeval-sci` document, which has no field `contents`."""
@@ -137,7 +137,7 @@ def _text_fields(record: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _find_unread_text(record: dict[str, Any]) -> str:
-    """Return `name: text` of the first field with several words that is not imported, or ""."""
+    """Return `name: text` for the first unimported field whose text has several words, or ""."""
     read = {"id", "url", "title", *_text_fields(record)}
     texts = ((key, _join_texts(value)) for key, value in record.items() if key not in read)
     found = next((f"{key}: {text}" for key, text in texts if text and _WORDS.search(text)), "")

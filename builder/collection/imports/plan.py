@@ -1,4 +1,4 @@
-"""Lists the files that an import would read: `longeval import --explain`."""
+"""Implements `longeval import --explain`, which lists the files that an import would read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,8 @@ class ImportPlan:
         snapshots: Files of each snapshot, in chronological order.
         unread_files: Reason and number of files that would not be read, by path of file or folder.
         external_links: Links that are broken or point outside the release; never followed.
-        missing_datasets: Prior datasets listed in the metadata that do not exist.
+        missing_datasets: Prior datasets listed in the metadata that do not exist, or are neither
+            in the release nor next to it.
     """
 
     root: Path

@@ -1,4 +1,4 @@
-"""Completes a version of imported snapshots with id maps, changes, drift report and card."""
+"""Completes an imported version with the id maps, change tables, drift report and card."""
 
 import shutil
 from datetime import date, timedelta
@@ -36,7 +36,7 @@ def complete_release_version(
     limits: ResourceLimits,
     progress: Progress,
 ) -> None:
-    """Add id maps, changes, drift report, card and manifest to a version of imported snapshots."""
+    """Add the id maps, change tables, drift report, card and manifest to an imported version."""
     names = [snapshot.name for snapshot in snapshots]
     _write_comparisons(folder, names, limits, progress)
     write_frame(pl.DataFrame(schema=Topics.dtypes()), folder / "topics.parquet", Topics)
@@ -185,7 +185,7 @@ def _describe_snapshot(snapshot: SnapshotFiles, root: Path) -> dict[str, Any]:
 
 
 def _snapshot_interval(snapshot: SnapshotFiles) -> tuple[date, date]:
-    """Return the first day of a snapshot, and the day after its last."""
+    """Return the first day of a snapshot, and the day after its last day."""
     if len(snapshot.name) > len("2022-06"):
         start = date.fromisoformat(snapshot.name)
         return start, start + timedelta(days=1)

@@ -1,4 +1,4 @@
-"""Imports a published release: reads and compares all snapshots, and publishes a version."""
+"""Imports a published release, compares its snapshots and publishes them as a version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -152,7 +152,7 @@ def _check_tables_not_empty(
     row_counts: Mapping[str, Mapping[str, int]],
     ledgers: Mapping[str, RowLedger],
 ) -> None:
-    """Raise an error if a snapshot has no queries, or if no row of a table could be read.
+    """Raise an error if a snapshot has no queries, or if a table has input files but no rows.
 
     Raises:
         DataError: A snapshot has no queries, or its query, qrels or document files yield no row.
@@ -195,6 +195,6 @@ def _check_source_queries(release: Release, snapshot: SnapshotFiles) -> None:
         files = ", ".join(relative_path(path, release.root) for path, _, _ in snapshot.queries)
         raise DataError(
             f"{snapshot.name}: expected queries in French, the language of the release, found only "
-            f"English ones in {files}; nothing was published; add the French queries, or use "
+            f"English queries in {files}; nothing was published; add the French queries, or use "
             "--allow-empty to import the snapshot without queries"
         )

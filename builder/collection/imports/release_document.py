@@ -1,4 +1,4 @@
-"""Defines `ReleaseDocument`: a document as it is in a file of a release."""
+"""Defines `ReleaseDocument`, a document read from a file of a release."""
 
 from typing import NamedTuple
 

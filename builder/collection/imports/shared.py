@@ -1,7 +1,8 @@
 """Reads the query texts and URLs that a release stores once for all snapshots.
 
 Input: databases and text files, possibly several, such as one in each folder. Output: one text per
-query id and language. Ids with different values in two files are rejected.
+query id and language. If files contradict each other, the value in the first file is used, and the
+others are rejected.
 """
 
 from collections.abc import Sequence
@@ -20,10 +21,10 @@ from builder.text.names import ENGLISH, FRENCH
 def read_shared_queries(
     files: Sequence[tuple[Path, str]], root: Path, import_log: ImportLog
 ) -> dict[str, pl.DataFrame]:
-    """Read the queries that a release lists once for all snapshots; each id is unique.
+    """Read the queries that a release lists once for all snapshots; return one per id.
 
-    A query may be listed in several files. If the texts differ, that of the first file is used, and
-    the queries with other texts are rejected.
+    A query may be listed in several files. If its texts differ, the text in the first file is used,
+    and the queries with other texts are rejected.
 
     Args:
         files: Path and language of each SQLite database or text file (see `SnapshotFiles`).
@@ -57,7 +58,7 @@ def _read_query_file(path: Path, root: Path, import_log: ImportLog) -> pl.DataFr
 
 
 def _combine_queries(frames: Sequence[pl.DataFrame], import_log: ImportLog) -> pl.DataFrame:
-    """Combine frames; keep the first query of each id, and reject later ones with another text."""
+    """Combine frames; keep the first query of each id, and reject queries with other texts."""
     queries = pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
     text = pl.col("text").str.replace_all(r"\s+", " ")
     contradicting = queries.filter(text != text.first().over("query_id"))

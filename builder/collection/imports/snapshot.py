@@ -91,7 +91,7 @@ def _read_queries(
     shared_ids: pl.Series,
     import_log: ImportLog,
 ) -> pl.DataFrame:
-    """Read the query files of a snapshot in a language; without such files, use shared queries."""
+    """Read the query files of a snapshot in a language; if there are none, use shared queries."""
     if any(own == language for _, own, _ in snapshot.queries):
         return read_all_queries(snapshot, release.root, language, import_log)
     listed = shared_queries.get(language, shared_queries[ENGLISH].clear()).filter(
@@ -153,7 +153,7 @@ def write_snapshot(
         progress: Progress display; advanced by the number of documents.
 
     Returns:
-        Ledger, that is, counts of the records read, kept and rejected; and row counts of `queries`,
+        Ledger with the counts of the records read, kept and rejected, and row counts of `queries`,
         `qrels` and `documents`.
     """
     documents = DocumentImporter(snapshot, release, queries.import_log)
@@ -186,12 +186,12 @@ def write_snapshot(
 
 
 def _note_lost_queries(import_log: ImportLog, judged_ids: pl.Series) -> list[str]:
-    """Return a note on queries whose judgements all have unknown grades, which are rejected."""
+    """Return a note on queries that have no judgements left after unknown grades were rejected."""
     lost = sorted(import_log.queries_with_unknown_grades - {*judged_ids})
     if not lost:
         return []
     note = (
-        "queries that lost all judgements, because grades other than 0, 1 and 2 are rejected, such "
-        f"as {lost[0]!r}: {len(lost):,}; means do not include these queries"
+        f"queries without judgements, because all their grades were rejected (not 0, 1 or 2): "
+        f"{len(lost):,}, for example {lost[0]!r}; means over queries do not include them"
     )
     return [note]

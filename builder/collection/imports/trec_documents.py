@@ -119,7 +119,7 @@ def _parse_trec_document(
 
 
 def _parse_fields(outside_text: bytes) -> tuple[dict[bytes, bytes], str]:
-    """Return the fields of a document except its text, and any content that is not imported."""
+    """Return the fields of a document except `<TEXT>`, and any content that is not imported."""
     fields: dict[bytes, bytes] = {}
 
     def take_first(field: re.Match[bytes]) -> bytes:

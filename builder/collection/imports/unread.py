@@ -1,4 +1,4 @@
-"""Lists the files of a release that an import does not read, and the reason for each."""
+"""Lists the files of a release that an import does not read, with the reason for each."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ NOT_NAMED = "the file names do not match this layout"
 
 @dataclass(frozen=True)
 class UnreadFiles:
-    """Group of files that an import skips for one common reason.
+    """Group of files that an import skips for the same reason.
 
     Args:
         reason: Reason why the files are skipped, such as `TREC_IS_READ`.
@@ -47,8 +47,8 @@ def find_unread_files(
 ) -> dict[str, UnreadFiles]:
     """Return the files in a release that the import does not read, by path.
 
-    Several files in the same folder that are unread for the same reason are counted under the path
-    of the folder, except backup copies, which are next to files that are read.
+    If a folder has several unread files, all for the same reason, they are counted under the path
+    of the folder. Backup copies are listed separately, because files next to them are read.
     """
     root = release.root
     read = {path for snapshot in snapshots for path in snapshot.paths}
@@ -81,7 +81,7 @@ def _unread_reason(path: Path, reasons: Mapping[Path, str]) -> str:
 
 
 def find_unread_documents(unread_files: Mapping[str, UnreadFiles]) -> list[str]:
-    """Return unread files and folders that may contain documents that are not imported."""
+    """Return the unread files and folders that may contain documents missing from the import."""
     return [
         name
         for name, files in unread_files.items()
@@ -104,7 +104,7 @@ def find_unread_judgements(unread_files: Mapping[str, UnreadFiles]) -> list[str]
 
 
 def _is_content_file(path: Path) -> bool:
-    """Whether a file may contain data, unlike metadata, hidden files and export records."""
+    """Whether a file may contain data to import; hidden files, metadata and caches do not."""
     parts = [part for part in path.parts if part != ".."]
     hidden = any(NON_DOCUMENT.fullmatch(part) for part in parts)
     return not hidden and path.name not in EXPORT_FILES

@@ -1,7 +1,7 @@
-"""Selects the variant of the judgements to import, if a release has several.
+"""Selects which variant of the judgements to import if a release has several variants.
 
-The variant is in the name of a file: `qrels-snapshot-2-raw.txt`. Files of judgements without a
-variant in their names are always read.
+The name of a file contains its variant, such as `raw` in `qrels-snapshot-2-raw.txt`. Files of
+judgements without a variant in their names are always read.
 """
 
 import re
@@ -39,12 +39,12 @@ def check_qrels_variant(files: Iterable[Path], qrels_variant: str) -> None:
 
 
 def select_qrels_variant(snapshots: Collection[SnapshotFiles], qrels_variant: str | None) -> None:
-    """Keep only the qrels files of one variant, and those without a variant, in each snapshot.
+    """Reduce the qrels files of each snapshot to one variant; keep files without a variant.
 
     Args:
         snapshots: Snapshots whose `qrels` are reduced.
-        qrels_variant: Variant to keep; None keeps the preferred one of the variants that all
-            snapshots have or, if no variant is in all of them, the preferred one in each.
+        qrels_variant: Variant to keep. If None, keep the first of `QRELS_VARIANTS` that all
+            snapshots with variants have in common or, if there is none, the first in each snapshot.
     """
     variants = [found for s in snapshots if (found := _list_variants(s.qrels))]
     shared = set.intersection(*variants) if variants else set()
@@ -67,7 +67,7 @@ def qrels_variant_warnings(snapshots: Sequence[SnapshotFiles]) -> list[str]:
     warnings = []
     if len({*used.values()}) > 1:
         warnings.append(
-            "the snapshots have judgements of different variants, so that their scores are not "
+            "the snapshots have judgements of different variants, so their scores are not "
             f"comparable: {_format_variants(used)}; use --qrels to import only one variant"
         )
     if missing:

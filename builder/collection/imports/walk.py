@@ -18,7 +18,7 @@ PRIOR_DATASETS = "prior-datasets"
 
 @dataclass
 class ReleaseFiles:
-    """Files of a release, and the links and prior datasets that were not found or not read.
+    """Files of a release, and its links and prior datasets that could not be followed.
 
     Args:
         root: Folder of the release.
@@ -51,7 +51,11 @@ def list_release_files(root: Path) -> ReleaseFiles:
 def _find_sibling_datasets(
     metadata: Path, root: Path, folders: list[Path], files: ReleaseFiles
 ) -> list[Path]:
-    """Return prior datasets next to the release; record missing ones in `missing_datasets`."""
+    """Return the prior datasets that a metadata file lists and that are next to the release.
+
+    Datasets that are already in `folders` are omitted. Those that do not exist, or are neither in
+    the release nor next to it, are added to `files.missing_datasets`.
+    """
     names = read_metadata_value(metadata, PRIOR_DATASETS)
     paths = [n for n in names if isinstance(n, str) and "/" in n] if isinstance(names, list) else []
     siblings = []
@@ -70,7 +74,7 @@ def _find_sibling_datasets(
 def _walk_folder(
     folder: Path, allowed_roots: tuple[Path, ...], ancestors: tuple[Path, ...], files: ReleaseFiles
 ) -> Iterator[Path]:
-    """Yield the files below a folder, including those in linked folders, without endless loops."""
+    """Yield the files below a folder, including those in linked folders; skip cyclic links."""
     resolved = folder.resolve()
     if resolved in ancestors:
         return
