@@ -115,7 +115,7 @@ def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
 def grade_agreement_between_snapshots(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return how well the grades of each two snapshots agree, on the pairs judged in both."""
+    """Return for each pair of snapshots the agreement of their grades on pairs judged in both."""
     tables = {
         (a, b): _empty_transition_counts() for b in range(len(snapshot_names)) for a in range(b)
     }

@@ -158,11 +158,11 @@ def test_notes_below_figures(document: str) -> None:
     ) in notes
     assert (
         "80.0 % of the pairs kept their grade, and 3.0 % flipped between grades 0 and 2; kappa is "
-        "0.56 (0.50 if quadratic weighted)."
+        "0.56 (0.50 with quadratic weights)."
     ) in notes
     assert (
         "75.0 % of the pairs kept their grade, and 3.0 % flipped between grades 0 and 2; kappa is "
-        f"{DASH} (0.50 if quadratic weighted)."
+        f"{DASH} (0.50 with quadratic weights)."
     ) in notes
     assert any(note.startswith("Limitation of sDBN:") for note in notes)
     assert "4 checks: 1 found a construction change, 1 did not, 2 cannot tell" in document

@@ -44,10 +44,10 @@ MIN_CRAWLED_COVERAGE, MAX_MISSING_COVERAGE = 0.5, 0.1
 from the crawl if it is at most the second."""
 
 MIN_UNSHOWN_PAGES, MIN_UNSHOWN_DIFFERENCE, MAX_DETECTABLE_UNSHOWN_DIFFERENCE = 20, 0.2, 0.5
-"""Minimum number of documents that were not shown to users; smallest difference that counts as a
-change, between the share of shown documents and the share of other documents that are missing from
-the other snapshot's crawl; and maximum value of the smallest detectable difference, above which the
-check is undecided."""
+"""Minimum number of documents that were not shown to users; minimum difference between the shares
+of unshown and of shown documents missing from the other snapshot's crawl to suspect that the crawl
+omits unshown pages; and maximum value of the smallest detectable difference, above which the check
+is undecided."""
 
 COVERAGE = """
 SELECT
@@ -164,10 +164,10 @@ def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_unshown_pages(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of shown and of unshown documents missing from the other crawl.
+    """Compare the shares of shown and unshown documents that the other snapshot's crawl lacks.
 
-    If many more of the unshown documents are missing, the other snapshot's crawl may omit pages
-    that were not shown to users.
+    If it lacks a much larger share of the unshown documents, it may omit pages that were not shown
+    to users.
     """
     if not connection.execute(CRAWLS_KNOWN).fetchall()[0][0]:
         return undecided_outcome("the contents of the crawls are not recorded")

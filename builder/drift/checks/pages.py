@@ -45,8 +45,8 @@ FROM texts
 """
 
 MIN_BLOCK_WORDS = 10
-"""Minimum change in a page's length, in words, for counting an edit that is not cosmetic; a new
-menu, for example, changes the length by more."""
+"""An edit that is not cosmetic is counted only if it changes the length of a page by at least this
+many words."""
 
 REPEATED_TEXTS_BY_HOST = """
 WITH counted AS (

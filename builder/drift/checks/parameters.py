@@ -57,7 +57,7 @@ def load_recorded_parameters(connection: duckdb.DuckDBPyConnection, side: str) -
 
 
 def check_parameters(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the parameters that the two snapshots recorded when they were built."""
+    """Compare the parameters recorded for the two snapshots."""
     before, after = (load_recorded_parameters(connection, side) for side in ("from", "to"))
     if not (before and after):
         return undecided_outcome("no parameters are recorded")

@@ -1,10 +1,10 @@
 """Checks that the limit on the length of queries did not change.
 
 If queries with more words than a limit are dropped, the longest query has about this number of
-words. If one snapshot has a shorter longest query than the other snapshot, the share of queries in
-the other snapshot that exceed this length tells whether chance explains the difference. Users may
-also write shorter or longer queries, for instance if they start or stop talking to an assistant, so
-the check never concludes that a limit changed.
+words. If the longest query is shorter in one snapshot, the share of queries in the other snapshot
+that exceed its length tells whether chance explains the difference. Users may also write shorter or
+longer queries, for instance if they start or stop talking to an assistant, so the check never
+concludes that a limit changed.
 """
 
 import math

@@ -231,7 +231,7 @@ def _is_pattern_in_only_one_snapshot(
 
 
 def _lacks_clicks_on_low_ranks(before: ClicksByRank, after: ClicksByRank) -> bool:
-    """Whether one snapshot has no clicks on low ranks, where the other snapshot has many.
+    """Whether one snapshot lacks clicks on low ranks that have many clicks in the other one.
 
     False if most result lists of the snapshot without these clicks do not reach these ranks,
     because `check_result_lists` finds such lists.

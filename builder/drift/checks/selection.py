@@ -16,6 +16,7 @@ from builder.drift.checks.expected_queries import (
 )
 from builder.drift.checks.outcome import Check, Outcome, format_share, undecided_outcome
 from builder.drift.checks.recording import check_result_lists
+from builder.reporting.numbers import pluralize
 
 MIN_EXPECTED_QUERIES = 20
 """Minimum number of expected queries for deciding whether a filter changed."""
@@ -89,7 +90,7 @@ def _describe_topics(changed_topics: list[dict[str, Any]]) -> str:
         f"were frequent enough to be in both snapshots were {largest['direction']}"
     )
     n_others = len(changed_topics) - 1
-    return says + (f"; so were queries of {n_others} more" if n_others else "")
+    return says + (f"; so were queries of {pluralize(n_others, 'more topic')}" if n_others else "")
 
 
 def _outcome_if_no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:

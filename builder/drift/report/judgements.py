@@ -106,7 +106,7 @@ def _grade_transition_figure(pair: Mapping[str, Any]) -> Markup:
         f"{numbers.format_percent(qrels['kept_share'])} of the pairs kept their grade, and "
         f"{numbers.format_percent(qrels['flip_rate'])} flipped between grades 0 and 2; kappa is "
         f"{numbers.format_decimal(qrels['kappa'], 2)} "
-        f"({numbers.format_decimal(qrels['kappa_quadratic'], 2)} if quadratic weighted).",
+        f"({numbers.format_decimal(qrels['kappa_quadratic'], 2)} with quadratic weights).",
     )
 
 
