@@ -129,7 +129,7 @@ def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome
     if max(before, after) < max(MIN_EXCESS_JUDGEMENTS, MIN_EXCESS_RATIO * min(before, after)):
         return Outcome(False, says, numbers, sees)
     if numbers["shown"]:
-        return Outcome(None, f"{says}, all for pages that were shown for their query", numbers)
+        return Outcome(None, f"{says}; every judged page was shown for its query", numbers)
     verdict = "judgements of several queries are probably attached to one"
     return Outcome(True, f"{says}: {verdict}", numbers)
 

@@ -33,8 +33,8 @@ def test_a_trending_query_whose_results_rotate() -> None:
     outcome = attachment.check_judgements_per_query(asking([], [], (shown[:9], shown)))
     assert outcome == Outcome(
         None,
-        "the maximum number of judgements per query is 9 before and 60 after, all for pages that "
-        "were shown for their query",
+        "the maximum number of judgements per query is 9 before and 60 after; every judged "
+        "page was shown for its query",
         {"most_from": 9, "most_to": 60, "shown": True},
     )
 

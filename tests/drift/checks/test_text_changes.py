@@ -1,4 +1,4 @@
-"""The check that the texts of common pages changed in different ways."""
+"""The check that common pages were edited independently of each other."""
 
 import pytest
 
