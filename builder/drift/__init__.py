@@ -1,9 +1,9 @@
 """Measures how a collection changes over time, and writes a report.
 
-The input is one of: the tables of a collection, two crawls, or the runs of one system on two
-snapshots. Writes `drift.json` and `report.html`; the same numbers are available as Python values.
-`attribute_score_change` splits the change of a mean score into contributions of documents, queries
-and qrels.
+Reads the tables of a collection, and writes `drift.json` and `report.html`; the same numbers are
+available as Python values. `compare_crawls` compares two crawls without a collection.
+`attribute_score_change` splits the change in a system's mean score between two snapshots into
+contributions of documents, queries and judgements.
 """
 
 from builder.drift.attribution import Attribution, RunWithQrels, attribute_score_change

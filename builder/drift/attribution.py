@@ -1,9 +1,9 @@
-"""Attributes the change of a system's mean score to documents, queries and judgements.
+"""Attributes the change in a system's mean score to documents, queries and judgements.
 
 Reads the runs of one system on two snapshots, the qrels of both snapshots, the ids of the documents
-that did not change, and a function that scores a run. Returns the change of the mean score, the
-contribution of each component (documents, queries, judgements), and the unexplained rest, called
-residual.
+that did not change, and a function that scores a run. Returns the change in the mean score, the
+contribution of each component (documents, queries, judgements), and the residual: the part of the
+change that no component explains.
 
 A component is *held* by making it equal for both snapshots:
 
@@ -13,7 +13,7 @@ A component is *held* by making it equal for both snapshots:
   judgement (or its absence) is used for both snapshots; other judgements stay, because they have
   no earlier counterpart.
 
-Let c(S) be the change of the mean score while the components in S are held. If S is empty, c(S) is
+Let c(S) be the change in the mean score while the components in S are held. If S is empty, c(S) is
 the total change. If S has all components, c(S) is the residual: the change on equal queries,
 documents and qrels. The residual comes from the system itself and from the collection statistics
 that its ranker uses (document frequencies and lengths for BM25), which also depend on the documents
@@ -88,15 +88,15 @@ class AttributionCell:
 
 @dataclass(frozen=True)
 class Attribution:
-    """Change of a mean score, split into contributions and a residual.
+    """Change in a mean score, split into contributions and a residual.
 
     Args:
         change: Later minus earlier mean score.
         contributions: Contribution of each component; None if no query remains while some
             components are held.
-        statistics_and_system: Residual: the change of the mean score when all components are made
-            equal for both snapshots. It comes from the collection statistics of the ranker and from
-            the system itself. None if no query remains.
+        statistics_and_system: The residual, i.e. the change in the mean score when all components
+            are made equal for both snapshots. It comes from the collection statistics of the ranker
+            and from the system itself. None if no query remains.
         cells: One cell for each of the eight subsets of held components, smallest subset first.
         residual_parts: `statistics_part` and `system_part`, which add up to the residual; None if
             no query remains. Empty if no run was ranked with earlier statistics.
@@ -116,7 +116,7 @@ def attribute_score_change(
     score: Scorer,
     run_with_earlier_statistics: pl.DataFrame | None = None,
 ) -> Attribution:
-    """Split the change of a mean score into contributions of documents, queries and judgements.
+    """Split the change in a mean score into contributions of documents, queries and judgements.
 
     Args:
         before: The system's run on the earlier snapshot, with its qrels.
@@ -165,9 +165,11 @@ def _split_residual(
     unchanged_ids: pl.Series,
     score: Scorer,
 ) -> dict[str, float | None]:
-    """Split the residual into the effects of collection statistics and of the system itself.
+    """Split the residual into the effect of collection statistics and the effect of the system.
 
-    `after.run` ranks the later snapshot with the collection statistics of the earlier one.
+    `after.run` must be ranked with the collection statistics of the earlier snapshot. The change
+    from `before.run` to this run is the effect of the system; the rest of the residual is the
+    effect of the statistics.
     """
     system = _compute_attribution_cell(
         before, after, unchanged_ids, frozenset(COMPONENTS), score
@@ -178,15 +180,15 @@ def _split_residual(
 
 
 def shapley_value(changes: Mapping[HeldComponents, float | None], component: str) -> float | None:
-    """Return the Shapley value of a component: its mean effect over all orders of components.
+    """Return a component's Shapley value, i.e. its mean effect over all orders of the components.
 
     Args:
-        changes: Change of the mean score for every subset of `COMPONENTS`, while the components in
-            the subset are held (made equal for both snapshots).
+        changes: For every subset of `COMPONENTS`, the change in the mean score while the components
+            in the subset are held (made equal for both snapshots).
         component: One of `COMPONENTS`.
 
     Returns:
-        The Shapley value; None if the change of any subset is None.
+        The Shapley value; None if any of the changes is None.
     """
     if any(change is None for change in changes.values()):
         return None
@@ -229,10 +231,10 @@ def _compute_attribution_cell(
 def reuse_earlier_judgements(
     earlier_qrels: pl.DataFrame, later_qrels: pl.DataFrame, unchanged_ids: pl.Series
 ) -> pl.DataFrame:
-    """Return the later qrels, with the judgements of unchanged documents taken from earlier qrels.
+    """Return the later qrels, with the earlier judgements of documents that did not change.
 
-    Only queries that both qrels contain are affected. An unchanged document that was not judged
-    earlier is not judged in the result.
+    Only queries that both qrels contain are affected. An unchanged document without an earlier
+    judgement has no judgement in the result either.
 
     Args:
         earlier_qrels: Qrels of the earlier snapshot.

@@ -17,7 +17,7 @@ from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
 EVIDENCE_BOUNDS = (0, 1, 3, 6, 11, 21, 51, 101)
-"""Smallest number of examinations in each class of pairs for which label stability is reported."""
+"""Lower bounds of the classes of examination counts for which label stability is reported."""
 
 GRADE_COUNTS = "SELECT index, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
 
@@ -115,7 +115,7 @@ def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
 def grade_agreement_between_snapshots(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return for every two snapshots how well their grades of the pairs judged in both agree."""
+    """Return for each pair of snapshots the agreement of their grades on pairs judged in both."""
     tables = {
         (a, b): _empty_transition_counts() for b in range(len(snapshot_names)) for a in range(b)
     }

@@ -18,7 +18,7 @@ from builder.drift import clicks as click_drift
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
-from builder.drift.checks import check_intermediate_snapshots, check_snapshot
+from builder.drift.checks import check_intermediate_crawls, check_snapshot
 from builder.drift.pair_drift import CHECKS, read_pair_drift
 from builder.drift.report import render_report
 from builder.drift.series import SnapshotSeries, Tables
@@ -138,7 +138,7 @@ def measure_without_clicks(
         )
         patterns = document_drift.count_presence_patterns(connection)
         snapshots, checks = _measure_snapshots(connection, series)
-        checks += check_intermediate_snapshots(connection, names)
+        checks += check_intermediate_crawls(connection, names)
         pairs = []
         for pair, table in series.pair_drift.items():
             parts = read_pair_drift(table)

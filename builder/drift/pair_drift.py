@@ -1,8 +1,8 @@
 """The stage `pair_drift`: measures the drift between two consecutive snapshots.
 
 Reads documents, queries and qrels of both snapshots, and their change tables. Writes the table
-`pair_drift`, with one row of JSON for each part of the pair's entry in `drift.json`. A pair is
-measured only once: adding a later snapshot does not change its rows.
+`pair_drift`; each row has one part of the pair's entry in `drift.json`, as JSON. A pair is measured
+only once: adding a later snapshot does not change its rows.
 """
 
 import json
@@ -48,7 +48,7 @@ OPTIONAL_TABLES = {
     "click_estimates": ClickEstimates,
     "click_diagnostics": ClickDiagnostics,
 }
-"""Schemas, by table name, of the tables that imported releases lack; their views are then empty."""
+"""Schemas of tables that imported releases lack, by table name; empty views replace them."""
 
 
 def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Computes overlap, survival and intersections of snapshots from the ids that they contain.
 
-Reads the number of ids per presence pattern: the set of snapshots that contain an id. Returns
+Reads the number of ids per presence pattern (the set of snapshots that contain an id). Returns
 sizes, overlap matrices, survival, returning ids, the size of the core, and the exclusive
 intersections of an UpSet plot (Lex et al. 2014).
 """

@@ -139,7 +139,7 @@ def overlap_statistics(
 def count_listed_and_judged_queries(
     connection: duckdb.DuckDBPyConnection,
 ) -> dict[int, dict[str, int]]:
-    """Count the queries in the query file, in the qrels and in only one of both, per snapshot."""
+    """Count the queries of each snapshot that are listed, judged, only listed or only judged."""
     relation = connection.sql(LISTED_AND_JUDGED)
     return {
         row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()
@@ -185,7 +185,7 @@ def _length_statistics(
 def topic_statistics(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the queries and impressions per topic and snapshot, and changes of the topic mix.
+    """Return queries and impressions by topic and snapshot, and how much the topic mix changed.
 
     A query with several topics counts for each of them. `js_bits` is the Jensen-Shannon divergence
     of the queries per topic between consecutive snapshots, in bits; `js_bits_impressions` is the

@@ -1,4 +1,4 @@
-"""Formulas of drift statistics, computed from integer counts.
+"""Computes drift statistics from integer counts.
 
 Rational results come from a single division of exact integers. Results that need a logarithm are
 rounded to `DECIMALS`, because their last bits differ between C libraries.

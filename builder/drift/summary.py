@@ -7,7 +7,7 @@ from typing import Any
 from builder.reporting.numbers import format_decimal, format_percent
 
 NOT_KEPT_STATUSES = ("not_sampled", "not_shown", "left_out")
-"""Statuses of earlier documents that are in the later crawl but not in the later snapshot."""
+"""Statuses of documents that were crawled again but are not in the later snapshot."""
 
 SUMMARY_COLUMNS = (
     "snapshots",
@@ -30,12 +30,11 @@ SUMMARY_COLUMNS = (
 def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
     """Return one row per pair of snapshots in `drift.json`, with columns `SUMMARY_COLUMNS`.
 
-    Pages kept include updated pages. Pages not kept are pages of the earlier snapshot that are in
-    the later crawl but not in the later snapshot. The number of pages not kept is `unknown` for an
-    imported release, which does not record what was crawled; every page missing from the later
-    snapshot is counted as removed. The column `words, bits` is the Jensen-Shannon divergence over
-    all pages. The columns `construction` and `cannot tell` have the number of checks of the pair
-    with the result of that name.
+    The column `pages kept` includes updated pages. The column `not kept` counts the pages of the
+    earlier snapshot that are in the later crawl but not in the later snapshot. It is `unknown` for
+    an imported release, which does not record what was crawled; every page missing from the later
+    snapshot then counts as removed. The column `words, bits` has the Jensen-Shannon divergence over
+    all pages. The columns `construction` and `cannot tell` count the checks with this verdict.
     """
     bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
     return [
@@ -65,5 +64,5 @@ def _summarize_pair(
 
 
 def count_dropped_documents(status_counts: Mapping[str, Any]) -> int:
-    """Count the earlier documents that were crawled again but are not in the later snapshot."""
+    """Count the documents that were crawled again but are not in the later snapshot."""
     return int(sum(status_counts[name] for name in NOT_KEPT_STATUSES))

@@ -60,7 +60,7 @@ def test_overrides_are_recorded_and_checked(version: Path) -> None:
     (agree,) = (check for check in checks if check["check"] == "parameters_agree")
     assert agree["verdict"] == "cannot tell"
     assert agree["evidence"] == (
-        "the raw files are read differently, and whether that is right depends on the files: "
+        "the raw files are read differently, which is right only if their format changed: "
         "log.encoding auto -> utf-8"
     )
 

@@ -87,8 +87,8 @@ def test_the_undecided_checks_of_a_release_are_one_line() -> None:
     ]
     (text,) = summarize_undecided_checks(drift)
     assert text == (
-        "2 checks, mostly for lack of data that releases do not contain (--html and --format json "
-        "give each reason): logs_differ, pages_stay"
+        "2 checks, mostly because releases lack the data that the checks need (--html and --format "
+        "json give each reason): logs_differ, pages_stay"
     )
     drift["checks"] = drift["checks"][1:2]
     assert summarize_undecided_checks(drift) == []

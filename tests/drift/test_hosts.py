@@ -13,7 +13,7 @@ from builder.text.keys import doc_id, key64
 from schemas import Coverage, DocumentsMap, HostCoverage
 from tests.drift.worlds import Rows, frame, holding, page
 
-TWO_OF_TEN = "; only 2 of 10 hosts changed, so sites may be the cause"
+TWO_OF_TEN = "; only 2 of 10 hosts changed, so the cause may be the sites themselves"
 
 
 def month(*, hosts: int = 10, of_each: int = 20) -> Rows:
@@ -76,8 +76,8 @@ def test_a_wall_that_replaces_texts(hosts: int, found: bool | None) -> None:
     assert outcome.is_construction is found
     if hosts == 2:
         assert outcome.evidence == (
-            "0.0 % of documents before and 20.0 % after have the same text as another; the most "
-            f"frequent text occurs 1 and 40 times{TWO_OF_TEN}"
+            "0.0 % of documents before and 20.0 % after have the same text as another one; the "
+            f"most frequent text occurs 1 and 40 times{TWO_OF_TEN}"
         )
         assert (outcome.numbers["hosts"], outcome.numbers["hosts_changed"]) == (10, 2)
 
@@ -89,7 +89,9 @@ def test_sites_that_copy_other_sites_repeat_no_text_of_their_own() -> None:
     ]
     outcome = pages.check_repeated_texts(holding(month(), [*month(), *copies]))
     assert outcome.is_construction is None
-    assert outcome.evidence.endswith("; only 0 of 10 hosts changed, so sites may be the cause")
+    assert outcome.evidence.endswith(
+        "; only 0 of 10 hosts changed, so the cause may be the sites themselves"
+    )
 
 
 @pytest.mark.parametrize(("hosts", "found"), [(2, None), (10, True)])
@@ -116,7 +118,7 @@ def test_titles_that_are_lost() -> None:
     outcome = texts.check_text_damage(holding(month(), bare))
     assert (outcome.is_construction, outcome.evidence) == (
         True,
-        "before, 0.0 % of pages have no title; after, 100.0 %: titles are extracted differently",
+        "0.0 % of pages before and 100.0 % after have no title: titles are extracted differently",
     )
     outcome = texts.check_text_damage(holding(month(), [*bare[:40], *month()[40:]]))
     assert outcome.is_construction is None
@@ -141,10 +143,10 @@ def test_a_template_of_some_hosts(hosts: int, found: bool | None) -> None:
     outcome = pages.check_uniform_edits(holding(month(), [], changes))
     assert outcome.is_construction is found
     assert outcome.evidence == (
-        f"{20 * hosts} of 200 common pages changed their length by exactly +200 words"
+        f"{20 * hosts} of 200 common pages changed in length by exactly +200 words"
         + {
             False: "",
-            None: "; only 4 of 10 hosts changed, so sites may be the cause",
+            None: "; only 4 of 10 hosts changed, so the cause may be the sites themselves",
             True: ": text extraction changed, not the pages",
         }[found]
     )
@@ -180,7 +182,9 @@ def test_a_platform_is_one_site() -> None:
     after = edited(before, 7, lambda text: f"<p>{text}</p>")
     outcome = texts.check_text_damage(holding(on_platform(before, 7), on_platform(after, 7)))
     assert outcome.is_construction is None
-    assert outcome.evidence.endswith("; only 1 of 6 hosts changed, so sites may be the cause")
+    assert outcome.evidence.endswith(
+        "; only 1 of 6 hosts changed, so the cause may be the sites themselves"
+    )
 
 
 def test_a_collection_of_one_host() -> None:
@@ -295,7 +299,7 @@ def test_shown_pages_that_ended_before_the_crawl(missing: int, found: bool | Non
     if missing == 3:
         assert outcome.evidence == (
             "the crawl contains 400 of 400 shown pages before (100.0 %) and 340 of 400 after "
-            "(85.0 %): either one crawl is incomplete or pages were deleted before it"
+            "(85.0 %): either one crawl is incomplete or pages were deleted before the crawl"
         )
 
 
@@ -334,5 +338,5 @@ def test_hosts_that_were_out_of_reach(lost: int, missing: int, found: bool | Non
     if missing == 1:
         assert outcome.evidence == (
             "the crawl lacks 10 of 200 pages that are in the crawls before and after it (5.0 %), "
-            "and all pages of 0 of 10 hosts: either the crawl is partial or pages were out of reach"
+            "and all pages of 0 of 10 hosts: either the crawl is partial or pages were unreachable"
         )

@@ -90,9 +90,8 @@ def test_a_site_that_writes_in_english(*, is_later: bool) -> None:
     pair = (french, english) if is_later else (english, french)
     assert check_languages(holding(*pair)) == Outcome(
         None,
-        f"{shares} after are not in the main language 'fr'; 20 pages in both snapshots are in "
-        "this language in only one of the two: either their texts or language identification "
-        "changed",
+        f"{shares} after are not in the main language 'fr'; 20 pages in both snapshots "
+        "changed to or from this language: either their texts or language identification changed",
         numbers(foreign, (200, 200), unchanged=180, changed_language=20),
     )
 
@@ -105,8 +104,8 @@ def test_a_menu_that_changes_the_language_of_all_foreign_pages() -> None:
     assert outcome.is_construction is None
     assert outcome.evidence == (
         "13.0 % of documents before and 0.0 % after are not in the main language 'fr'; 30 pages in "
-        "both snapshots are in this language in only one of the two: either their texts or "
-        "language identification changed"
+        "both snapshots changed to or from this language: either their texts or language "
+        "identification changed"
     )
 
 
@@ -127,4 +126,6 @@ def test_english_sites_that_begin_or_end(hosts: int, changed: int) -> None:
         assert outcome.is_construction is None
         assert outcome.evidence.endswith(says % direction)
         assert (outcome.numbers["hosts_changed"], outcome.numbers["hosts"]) == (changed, 10)
-        assert outcome.detectable == "a change on more than half of at least 5 hosts"
+        assert (
+            outcome.detectable == "a change on more than half of the hosts, given at least 5 hosts"
+        )

@@ -46,7 +46,7 @@ def test_logs_of_two_months() -> None:
         False,
         "58 of 60 common pairs have the same numbers of impressions and clicks",
         {"pairs": 60, "equal": 58, "queries": 0, "chi_square": 0.0},
-        "a log, or a part of it, that was used for both snapshots",
+        "the use of one log, or a part of it, for both snapshots",
     )
 
 
@@ -66,7 +66,7 @@ def test_a_log_that_contains_a_part_of_the_other(difference: int, found: bool | 
     assert outcome.evidence == (
         "0 of 60 common pairs have the same numbers of impressions and clicks"
         + (
-            ", but the impressions of 40 common queries differ less than those of independent "
+            ", but the impressions of 40 common queries differ less than in independent "
             "logs: either one log contains a part of the other or users vary unusually little"
             if found is None
             else ""
@@ -84,8 +84,8 @@ def test_a_log_that_lost_its_accents(respelled: int, found: bool | None) -> None
     if found is None:
         example = min(range(respelled), key=lambda n: before[n]["query_id"])
         says += (
-            f", such as 'ete {example}' instead of 'été {example}': either the log has queries "
-            "in another form or users spell them differently"
+            f", such as 'ete {example}' instead of 'été {example}': either the logs spell "
+            "queries by different rules or users spell them differently"
         )
     assert outcome.evidence == says
     assert check_query_spelling(asking(before[:19], after)) == Outcome(
@@ -113,13 +113,13 @@ def test_users_that_are_sessions_or_addresses(users: list[int], found: bool | No
 
 
 def test_how_users_are_identified_is_unknown() -> None:
-    few = Outcome(None, "fewer than 20 queries with a user count are in both snapshots")
+    few = Outcome(None, "fewer than 20 queries have user counts in both snapshots")
     queries = [query(f"q {n}", "t") for n in range(20)]
     assert check_user_identification(asking(queries, queries[1:])) == few
     assert (
         check_user_identification(asking(queries, [row | {"users": 0} for row in queries])) == few
     )
     assert check_user_identification(asking(queries, queries)).evidence == (
-        "common queries have 0.80 users per impression before and 0.80 after, and 0.0 % and 0.0 % "
-        "of them have as many users as impressions"
+        "common queries have 0.80 users per impression before and 0.80 after, and 0.0 % of "
+        "them before and 0.0 % after have as many users as impressions"
     )

@@ -11,8 +11,8 @@ from builder.drift.checks.recording import check_click_recording, check_result_l
 from schemas import ClickDiagnostics
 
 SEES = (
-    "a log without its impressions without clicks, its further clicks, its clicks on the first "
-    "rank, or those on low ranks"
+    "a log that lacks impressions without a click, clicks after the first, clicks on the first "
+    "rank, or clicks on low ranks"
 )
 
 
@@ -40,7 +40,7 @@ USUAL = ([300, 120, 80], [1000, 1000, 900], 600)
     [
         (USUAL, False, ""),
         (([300, 120, 80], [400, 400, 360], 0), True, "impressions without a click were left out"),
-        (([300, 60, 40], [1000, 1000, 900], 600), True, "one log has no second click"),
+        (([300, 60, 40], [1000, 1000, 900], 600), True, "one log has no second clicks"),
         (([0, 300, 200], [1000, 1000, 900], 600), True, "the first rank has no clicks after"),
         (([2, 598, 400], [1000, 1000, 900], 600), True, "the first rank has no clicks after"),
         (([140, 300, 60], [1000, 1000, 900], 600), None, "rank has a low click rate after"),
@@ -82,14 +82,14 @@ def test_the_sentence_has_the_numbers_of_both() -> None:
     """Of 50 impressions with a click none may have two by chance, of 100 hardly."""
     says = (
         "60.0 % of impressions before and {} after have no click, and those with a click have 0.25 "
-        "and 0.00 further clicks on average"
+        "further clicks on average before and 0.00 after"
     )
     outcome = check_click_recording(recorded(USUAL, ([50, 0, 0], [500, 500, 500], 450)))
     assert (outcome.is_construction, outcome.evidence) == (False, says.format("90.0 %"))
     outcome = check_click_recording(recorded(USUAL, ([100, 0, 0], [500, 500, 500], 400)))
     assert outcome == Outcome(
         True,
-        f"{says.format('80.0 %')}: one log has no second click: clicks were left out, or each "
+        f"{says.format('80.0 %')}: one log has no second clicks: they were left out, or each "
         "click is an impression",
         {"without_click": [0.6, 0.8], "further_clicks": [0.25, 0.0], "first_avoided": [False] * 2},
     )
@@ -128,15 +128,16 @@ def test_the_rank_at_which_lists_end() -> None:
     outcome = check_result_lists(recorded(([9] * 3, [500, 500, 400], 400), ([9], [500], 400)))
     assert outcome == Outcome(
         None,
-        "result lists end at rank 3 before and at rank 1 after, and have 2.8 and 1.0 results on "
-        "average: either the log was cut or the engine shows another number of results",
+        "result lists end at rank 3 before and at rank 1 after, and have 2.8 results on average "
+        "before and 1.0 after: either one log has truncated lists or the engine changed the number "
+        "of results",
         {"depths": [3, 1], "mean_lengths": [2.8, 1.0]},
     )
     rare = check_result_lists(recorded(([9, 9], [500, 49], 400), ([9], [500], 400)))
     assert rare == Outcome(
         False,
-        "result lists end at rank 2 before and at rank 1 after, and have 1.1 and 1.0 results on "
-        "average",
+        "result lists end at rank 2 before and at rank 1 after, and have 1.1 results on average "
+        "before and 1.0 after",
         {"depths": [2, 1], "mean_lengths": [1.098, 1.0]},
-        "lists shorter by 20.0 %, or cut at a rank that most reach",
+        "lists that are 20.0 % shorter on average, or truncated at a rank that most lists reach",
     )

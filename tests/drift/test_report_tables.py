@@ -91,17 +91,17 @@ EXPECTED = {
         [month, "7.3", "6", "21", "3.1", "2", "15", "5", "131"]
         for month in ("2022-06", "2022-07", "2022-08")
     ],
-    f"Label stability by evidence, {PAIRS[0]}": [
+    f"Label stability by number of examinations, {PAIRS[0]}": [
         ["1", "4", "75.0 %", "12.5 %"],
         ["3-5", "8", "75.0 %", "12.5 %"],
         ["101+", "16", "75.0 %", "12.5 %"],
     ],
-    f"Fate of relevant pages, {PAIRS[0]}": [
+    f"What happened to relevant pages, {PAIRS[0]}": [
         ["removed", "6", "5", "4", "3"],
         ["not_shown", "3", "2", "1", "0"],
         ["updated", "5", "4", "3", "2"],
     ],
-    "Rows: grade before; columns: after": [
+    "Rows: earlier grade; columns: later grade": [
         ["not relevant", "6 (75 %)", "2 (25 %)", "0 (0 %)"],
         ["relevant", "1 (25 %)", "3 (75 %)", "0 (0 %)"],
         ["highly relevant", "0 (0 %)", "0 (0 %)", "0 (0 %)"],
@@ -152,14 +152,18 @@ def test_a_release_that_does_not_say_what_was_crawled(document: str) -> None:
 def test_notes_below_figures(document: str) -> None:
     notes = re.findall(r'<p class="note">([^<]*)</p>', document)
     assert (
-        "The old and new text of an updated page have a median Jaccard coefficient of 0.50 over "
-        "sequences of words and a median Dice coefficient of 0.62 over words; for a tenth of the "
-        "pages, they are at most 0.25 and 0.12."
+        "Similarity of the old and new text of updated pages: the median Jaccard coefficient of "
+        "word sequences is 0.50 (10th percentile 0.25), and the median Dice coefficient of words "
+        "is 0.62 (10th percentile 0.12)."
     ) in notes
-    assert "80.0 % kept their grade, 3.0 % flipped, kappa 0.56 (quadratic weighted 0.50)." in notes
     assert (
-        f"75.0 % kept their grade, 3.0 % flipped, kappa {DASH} (quadratic weighted 0.50)." in notes
-    )
+        "80.0 % of the pairs kept their grade, and 3.0 % flipped between grades 0 and 2; kappa is "
+        "0.56 (0.50 with quadratic weights)."
+    ) in notes
+    assert (
+        "75.0 % of the pairs kept their grade, and 3.0 % flipped between grades 0 and 2; kappa is "
+        f"{DASH} (0.50 with quadratic weights)."
+    ) in notes
     assert any(note.startswith("Limitation of sDBN:") for note in notes)
     assert "4 checks: 1 found a construction change, 1 did not, 2 cannot tell" in document
 

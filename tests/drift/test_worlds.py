@@ -130,7 +130,7 @@ def test_enough_queries_show_any_topic() -> None:
         outcome = selection.check_topics(connection)
     assert (outcome.is_construction, outcome.detectable) == (
         False,
-        "any one topic deleted from the list",
+        "the deletion of any topic from the list",
     )
 
 
@@ -246,8 +246,8 @@ def test_queries_that_users_reword_add_or_drop_are_no_filter(
         f"{removed} of {60 + removed} frequent queries were removed and {added} of {60 + added} "
         "frequent queries were added"
         + {
-            True: ": a filter, or the rows or texts of one log, changed, whatever the topic",
-            None: ": either a filter changed, or users reword queries or ask other ones",
+            True: ": regardless of topic, a filter changed, or the rows or texts of one log did",
+            None: ": either a filter changed, or users reworded queries or sent other ones",
             False: "",
         }[found]
     )

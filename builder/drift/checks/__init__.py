@@ -80,10 +80,12 @@ def check_snapshot_pair(
     ]
 
 
-def check_intermediate_snapshots(
+def check_intermediate_crawls(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Check each crawl except the first and the last; return the records for `drift.json`.
+    """Check all crawls but the first and last for missing pages; return records for `drift.json`.
+
+    A page is missing from a crawl if both the previous and the next crawl contain it.
 
     Args:
         connection: Connection with the view `documents_map`.
@@ -118,7 +120,7 @@ __all__ = [
     "Check",
     "Outcome",
     "SnapshotParameters",
-    "check_intermediate_snapshots",
+    "check_intermediate_crawls",
     "check_snapshot",
     "check_snapshot_pair",
     "store_recorded_parameters",

@@ -4,7 +4,7 @@ In one published release, ids were joined by prefix: about two thirds of the qre
 with a query for which it was never judged, and one query has 726 judgements instead of at most 49.
 Three symptoms of such errors are checked: queries with far too many judgements, judged pages that
 do not mention the query, and query-document pairs that are not judged again in the next snapshot.
-The last symptom proves nothing on its own, because a change of the ranking causes it too.
+The last symptom proves nothing on its own, because a change in the ranking causes it too.
 """
 
 import duckdb
@@ -21,14 +21,14 @@ from builder.drift.checks.outcome import (
 from builder.drift.statistics import share
 
 MIN_EXCESS_RATIO = 5
-"""Minimum factor between the snapshots' maximum numbers of judgements per query that makes the
-larger maximum suspicious."""
+"""A maximum number of judgements per query is suspicious if it is at least this many times the
+maximum of the other snapshot."""
 
 MIN_EXCESS_JUDGEMENTS = 50
-"""Minimum number of judgements that makes a query suspicious."""
+"""Minimum number of judgements for a query to be suspicious."""
 
 MIN_PAIRS = 200
-"""Minimum number of query-document pairs for measuring how many are judged again."""
+"""Minimum number of query-document pairs for measuring how many are judged in both snapshots."""
 
 MIN_PAIRS_READ = 50
 """Minimum number of judged pages per snapshot for comparing how many mention their query."""
@@ -123,28 +123,28 @@ def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome
         return undecided_outcome("a snapshot has no judgements")
     says = f"the maximum number of judgements per query is {before} before and {after} after"
     sees = (
-        f"a query with {MIN_EXCESS_RATIO} times as many judgements, and at least "
-        f"{MIN_EXCESS_JUDGEMENTS}"
+        f"a query with at least {MIN_EXCESS_JUDGEMENTS} judgements, and at least "
+        f"{MIN_EXCESS_RATIO} times the maximum of the other snapshot"
     )
     if max(before, after) < max(MIN_EXCESS_JUDGEMENTS, MIN_EXCESS_RATIO * min(before, after)):
         return Outcome(False, says, numbers, sees)
     if numbers["shown"]:
-        return Outcome(None, f"{says}, all for pages that were shown for their query", numbers)
+        return Outcome(None, f"{says}; every judged page was shown for its query", numbers)
     verdict = "judgements of several queries are probably attached to one"
     return Outcome(True, f"{says}: {verdict}", numbers)
 
 
 def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Measure the share of judged query-document pairs that are judged in both snapshots.
+    """Measure how many judged query-document pairs recur, i.e. are judged in both snapshots.
 
-    Only pairs whose query and document have judgements in both snapshots are counted.
+    Only pairs whose query and whose document have judgements in both snapshots are counted.
     """
     numbers = fetch_single_row(connection, RECURRENCE)
     either = numbers["pairs_from"] + numbers["pairs_to"] - numbers["pairs_common"]
     recurring = share(numbers["pairs_common"], either)
     if recurring is None or either < MIN_PAIRS:
         return undecided_outcome(
-            f"fewer than {MIN_PAIRS} pairs have a query and a document in both snapshots"
+            f"fewer than {MIN_PAIRS} judged pairs have a query and a document in both snapshots"
         )
     says = (
         f"of {either} pairs whose query and document occur in both snapshots, "
@@ -175,13 +175,13 @@ def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
         (before["mentions"], before["pairs"]), (after["mentions"], after["pairs"]), MIN_MENTION_DROP
     )
     says = (
-        f"{format_share(comparison.shares[0])} of judged pages before and "
-        f"{format_share(comparison.shares[1])} after mention the rarest word of their query"
+        f"the rarest word of the query occurs in {format_share(comparison.shares[0])} of judged "
+        f"pages before and in {format_share(comparison.shares[1])} after"
     )
     verdict = "judgements are probably attached to the wrong queries"
     excess = [(c["mentions"] - c["mentions_of_other"]) / c["pairs"] for c in (before, after)]
     if comparison.is_changed and min(excess) > MAX_CONCLUSIVE_RATIO * max(excess):
-        sees = "only a share that drops to nearly that of another query's words is conclusive"
+        sees = "conclusive only if pages mention their own query hardly more often than another one"
         return Outcome(None, says, numbers, sees)
     return create_share_outcome(comparison, says, verdict, numbers, max_detectable=0.4)
 

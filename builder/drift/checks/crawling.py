@@ -1,10 +1,10 @@
 """Checks that the crawl contains the pages that were shown to users.
 
-Search results show which documents the engine had indexed. A crawl that lacks many of them is
-partial: the documents are missing from the collection, not from the web. The checks count the
-documents shown for selected queries, in total (table `coverage`) and per host (`host_coverage`).
-A crawl of nothing but shown documents has full coverage, but lacks the randomly sampled documents
-that the crawl of the other snapshot contains.
+Search results show which documents the engine had indexed. If a crawl lacks many of them, it is
+incomplete: these documents were still on the web, but are not in the collection. The checks count
+the documents shown for selected queries, in total (table `coverage`) and per host
+(`host_coverage`). A crawl that contains only shown documents has full coverage, but lacks the
+randomly sampled documents that the crawl of the other snapshot contains.
 """
 
 import math
@@ -31,22 +31,23 @@ from builder.drift.checks.outcome import (
 )
 
 MIN_COVERAGE_DIFFERENCE = 0.05
-"""Minimum relevant difference in coverage between two snapshots; smaller ones count as noise."""
+"""Smallest difference in crawl coverage between two snapshots that counts as a change."""
 
 MIN_COMPARED_HOSTS = 5
 """Minimum number of compared hosts for deciding whether one crawl is incomplete."""
 
 MIN_SHOWN_PAGES = 3
-"""Minimum number of a host's pages shown in each snapshot for comparing its coverage."""
+"""The coverage of a host is compared if each snapshot shows at least this many of its pages."""
 
 MIN_CRAWLED_COVERAGE, MAX_MISSING_COVERAGE = 0.5, 0.1
 """A host is crawled if the coverage of its shown pages is at least the first threshold, and missing
 from the crawl if it is at most the second."""
 
 MIN_UNSHOWN_PAGES, MIN_UNSHOWN_DIFFERENCE, MAX_DETECTABLE_UNSHOWN_DIFFERENCE = 20, 0.2, 0.5
-"""Minimum number of documents that were not shown to users; minimum relevant difference between the
-shares of shown documents and of other documents that are missing from the other snapshot's crawl;
-and maximum value of the smallest detectable difference, above which the check is undecided."""
+"""Minimum number of documents that were not shown to users; minimum difference between the shares
+of unshown and of shown documents missing from the other snapshot's crawl to suspect that the crawl
+omits unshown pages; and maximum value of the smallest detectable difference, above which the check
+is undecided."""
 
 COVERAGE = """
 SELECT
@@ -106,7 +107,7 @@ they may have appeared or shut down."""
 
 
 def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the crawl coverage of the pages shown to users in the two snapshots."""
+    """Compare between the snapshots what share of the pages shown to users was crawled."""
     before, after = (
         fetch_single_row(connection, COVERAGE.format(side=side)) for side in ("from", "to")
     )
@@ -128,7 +129,7 @@ def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
         if not hosts.most_hosts_changed:
             return hosts.create_undecided_outcome(says, numbers)
         if abs(comparison.shares[1] - comparison.shares[0]) < MIN_MISSING_PAGE_SHARE_IF_PARTIAL:
-            reason = "either one crawl is incomplete or pages were deleted before it"
+            reason = "either one crawl is incomplete or pages were deleted before the crawl"
             return Outcome(None, f"{says}: {reason}", numbers)
     return create_share_outcome(comparison, says, "one crawl is incomplete", numbers)
 
@@ -154,7 +155,7 @@ def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
     found = is_crawl_partial(max(numbers["lost"], numbers["gained"]), numbers["compared"])
     if found is False:
         least = math.ceil(max(MIN_LOST_HOSTS, MIN_LOST_HOST_SHARE * numbers["compared"]))
-        return Outcome(False, says, numbers, f"{least} hosts lost at the same time")
+        return Outcome(False, says, numbers, f"{least} hosts that only one of the crawls contains")
     says += f" ({', '.join(numbers['examples'][:3])})"
     if found is None:
         reason = "either one crawl is incomplete or these hosts could not be crawled"
@@ -163,7 +164,11 @@ def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_unshown_pages(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare how many shown and how many unshown documents the other snapshot's crawl lacks."""
+    """Compare the shares of shown and unshown documents that the other snapshot's crawl lacks.
+
+    If it lacks a much larger share of the unshown documents, it may omit pages that were not shown
+    to users.
+    """
     if not connection.execute(CRAWLS_KNOWN).fetchall()[0][0]:
         return undecided_outcome("the contents of the crawls are not recorded")
     numbers, sentences, detectable, found = {}, [], [], False
@@ -183,13 +188,13 @@ def check_unshown_pages(connection: duckdb.DuckDBPyConnection) -> Outcome:
             )
             detectable.append(comparison.min_detectable_difference)
             found |= comparison.is_changed and comparison.side_with_larger_share == "to"
-    says = f"of sites in both snapshots, {' and '.join(sentences)}"
+    says = f"on sites in both snapshots, {' and '.join(sentences)}"
     if found:
-        reason = "either one crawl omits pages that were not shown or many such pages came or went"
+        reason = "either one crawl omits unshown pages or many such pages appeared or disappeared"
         return Outcome(None, f"{says}: {reason}", numbers)
     if len(sentences) < 2:
         return undecided_outcome(
-            f"fewer than {MIN_UNSHOWN_PAGES} pages of sites in both snapshots were not shown"
+            f"fewer than {MIN_UNSHOWN_PAGES} unshown pages belong to sites in both snapshots"
         )
     least = f"a difference of {format_percentage_points(max(detectable))}"
     if max(detectable) > MAX_DETECTABLE_UNSHOWN_DIFFERENCE:

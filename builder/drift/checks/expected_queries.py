@@ -1,4 +1,4 @@
-"""Finds queries frequent enough that unchanged rules would select them in both snapshots.
+"""Finds queries frequent enough to be selected in both snapshots if the rules did not change.
 
 When interest in a topic declines, its rare queries fall below the selection threshold first; its
 frequent queries remain, with fewer impressions. When a topic is deleted from the list, or a filter
@@ -142,7 +142,8 @@ SELECT
 FROM listed LEFT JOIN steepest_fall ON true, overall, threshold
 GROUP BY listed.topic ORDER BY listed.topic
 """
-"""SQL query that counts, for each topic, the queries that would be expected after its deletion."""
+"""SQL query that counts, for each topic, the queries that would be expected if the other snapshot
+had no query of the topic, which leaves its trend unknown."""
 
 
 @dataclass(frozen=True)
@@ -187,9 +188,10 @@ class ExpectedQueryCounts:
 def create_expected_queries_table(
     connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> None:
-    """Create the table `expected_queries`: queries that the other snapshot should contain as well.
+    """Create a table of the queries of one snapshot that the other should contain as well.
 
-    The other snapshot should contain a query if unchanged rules would select it in both.
+    The table is named `expected_queries`. A query should be in both snapshots if it is frequent
+    enough to be selected in both under unchanged rules.
 
     Args:
         connection: Connection with the views of the pair.
@@ -202,7 +204,7 @@ def create_expected_queries_table(
 def find_changed_topics(
     connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> dict[str, ExpectedQueryCounts]:
-    """Find the topics with too many queries that are missing from the snapshot `other_side`.
+    """Find the topics with too many queries missing from the snapshot `other_side`.
 
     Only expected queries count: those that unchanged rules would select in both snapshots. Also
     creates the table `expected_queries`; see `create_expected_queries_table` for the arguments.
@@ -226,7 +228,7 @@ def find_changed_topics(
 def count_queries_outside_topics(
     connection: duckdb.DuckDBPyConnection, excluded_topics: list[str]
 ) -> ExpectedQueryCounts:
-    """Count the queries in the table `expected_queries` that have none of the excluded topics."""
+    """Return the counts of the expected queries that have none of the excluded topics."""
     rows = connection.execute(COUNTS_WITHOUT_TOPICS, [excluded_topics]).fetchall()
     return ExpectedQueryCounts(*rows[0])
 
@@ -234,7 +236,10 @@ def count_queries_outside_topics(
 def count_frequent_half_outside_topics(
     connection: duckdb.DuckDBPyConnection, excluded_topics: list[str]
 ) -> ExpectedQueryCounts:
-    """Count the more frequent half of the expected queries with none of the excluded topics."""
+    """Return the counts of the more frequent half of the queries without an excluded topic.
+
+    Only expected queries are ranked: those in the table `expected_queries`.
+    """
     rows = connection.execute(COUNTS_OF_FREQUENT_HALF, [excluded_topics]).fetchall()
     return ExpectedQueryCounts(*rows[0])
 

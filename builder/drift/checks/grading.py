@@ -1,15 +1,15 @@
 """Checks that the grades of both snapshots were assigned by the same rule.
 
-A grade is a step function of a score, and the qrels of a snapshot yield bounds on its thresholds.
-If the bounds of two snapshots are disjoint, the rule has changed: user behavior cannot cause this.
-If there are no scores, or the rule cannot be recovered from them, the grade shares of common pairs
-(query-document pairs judged in both snapshots) are compared. If the shares differ, the grades of
-judgements with equal counts of clicks and examinations are compared: users change the counts, but
-only another rule assigns other grades to equal counts. This second comparison is skipped if scores
-and thresholds follow the same rules: a few clicks shift the fitted prior, so that all pairs with
-equal counts can cross a threshold together. The last check measures the agreement between the two
-snapshots' grades, which is low if clicks are attached to wrong results, but also if users click at
-random or the ranking changed.
+A grade is a step function of a score. The scores in the qrels of a snapshot narrow each threshold
+of this function down to an interval. If the intervals of two snapshots are disjoint, the rule has
+changed: user behavior cannot cause this. If there are no scores, or the rule cannot be recovered
+from them, the grade shares of common pairs (query-document pairs judged in both snapshots) are
+compared. If the shares differ, the grades of judgements with equal counts of clicks and
+examinations are compared: users change the counts, but only another rule assigns other grades to
+equal counts. This second comparison is skipped if scores and thresholds follow the same rules: a
+few clicks shift the fitted prior, so that all pairs with equal counts can cross a threshold
+together. The last check measures the agreement between the two snapshots' grades, which is low if
+clicks are attached to the wrong results, but also if users click at random or the ranking changed.
 """
 
 import math
@@ -94,7 +94,11 @@ FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id) GROUP BY ALL
 
 
 def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the bounds on the grade thresholds that the scores of the two snapshots imply."""
+    """Check whether both snapshots can have used the same grade thresholds.
+
+    A threshold lies between the highest score below it and the lowest score above it. If these
+    intervals are disjoint in the two snapshots, the threshold changed.
+    """
     before, after = (
         fetch_single_row(connection, THRESHOLD_BOUNDS.format(side=side)) for side in ("from", "to")
     )
@@ -125,14 +129,14 @@ def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
             )
     if not widths or all(map(math.isinf, widths)):
         return undecided_outcome(
-            "not both snapshots have judgements with scores on both sides of a threshold"
+            "a snapshot has no scores, or no grade threshold has scores on both sides"
         )
     if sentences:
         return Outcome(True, "; ".join(sentences) + ": the grade thresholds changed", numbers)
     says = "the grade thresholds may be the same"
     if any(map(math.isinf, widths)):
         return Outcome(None, says, numbers, "needs judgements of every grade in both snapshots")
-    sees = f"a grade threshold that moved by {max(0.001, *widths):.3f}"
+    sees = f"a change in a grade threshold by {max(0.001, *widths):.3f}"
     return Outcome(False if max(widths) <= MAX_BOUND_WIDTH else None, says, numbers, sees)
 
 
@@ -142,8 +146,8 @@ def _threshold_bounds(bounds: dict[str, Any], grade: int) -> tuple[float, float]
     A bound is infinite if there are no scores on its side of the threshold.
 
     Args:
-        bounds: The bounds of one snapshot, a row of `THRESHOLD_BOUNDS`.
-        grade: Lowest grade of the scores that reach the threshold.
+        bounds: Row of `THRESHOLD_BOUNDS` for one snapshot.
+        grade: Lowest grade above the threshold.
     """
     below, above = bounds[f"below_{grade}"], bounds[f"from_{grade}"]
     if below is None and above is None:
@@ -161,10 +165,10 @@ def _describe_bounds(bounds: tuple[float, float]) -> str:
 def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare how often the most examined document of a query is counted as examined.
 
-    This document is usually the first result, which is at or above every click and is thus examined
-    in every impression with a click. If it is examined in nearly all impressions of one snapshot
-    but not of the other, that other snapshot probably counts no results as examined in impressions
-    without a click.
+    This document is usually the first result. Since every click is at or below the first rank, it
+    counts as examined in every impression with a click. If one snapshot counts it as examined in
+    nearly all impressions, and the other in far fewer, the other probably does not count
+    examinations in impressions without a click.
     """
     before, after = (
         fetch_single_row(connection, MOST_EXAMINED_DOCUMENTS.format(side=side))
@@ -185,8 +189,11 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
         reason = "either examinations are counted differently or first results are not judged"
         return Outcome(None, f"{says}: {reason}", numbers)
     if least >= MIN_ALWAYS_EXAMINED:
-        return Outcome(False, says, numbers, "impressions without a click not counted as examined")
-    return Outcome(None, says, numbers, "nothing, unless a document is examined in all impressions")
+        return Outcome(
+            False, says, numbers, "examinations not counted in impressions without a click"
+        )
+    needed = f"needs documents examined in {format_share(MIN_ALWAYS_EXAMINED)} of impressions"
+    return Outcome(None, says, numbers, needed)
 
 
 def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -204,7 +211,7 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
     distance = sum(abs(a - b) for a, b in zip(rows, columns, strict=True)) / 2
     numbers: dict[str, Any] = {"transitions": table, "total_variation": distance}
     says = (
-        f"on {total} common pairs the shares of grades 0, 1 and 2 are "
+        f"on {total} common pairs, the shares of grades 0, 1 and 2 are "
         f"{_format_shares(rows)} before and {_format_shares(columns)} after"
     )
     if distance < MIN_GRADE_SHIFT:
@@ -212,7 +219,8 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
             False,
             says,
             numbers,
-            f"a shift of {format_percentage_points(MIN_GRADE_SHIFT)} on common pairs",
+            "grade shares of common pairs that differ by "
+            f"{format_percentage_points(MIN_GRADE_SHIFT)}",
         )
     cuts = check_grade_thresholds(connection)
     if cuts.is_construction is False or (cuts.is_construction is None and cuts.numbers):
@@ -222,7 +230,7 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
             return Outcome(None, says, numbers, cuts.detectable)
         if priors.is_construction is False:
             says = f"{says}; scores and grade thresholds follow the same rules"
-            return Outcome(False, says, numbers, "any change of scores or grade thresholds")
+            return Outcome(False, says, numbers, "any change in scores or grade thresholds")
         if priors.is_construction is None:
             return Outcome(
                 None, f"{says}; grade thresholds are the same", numbers, priors.detectable
@@ -243,12 +251,12 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
         False,
         says,
         numbers,
-        f"a shift of {format_percentage_points(MIN_GRADE_SHIFT)} at equal evidence",
+        f"different grades for {format_share(MIN_GRADE_SHIFT)} of judgements with equal counts",
     )
 
 
 def _count_common_grades(connection: duckdb.DuckDBPyConnection) -> list[list[int]]:
-    """Count pairs judged in both snapshots in a matrix, by earlier grade (row) and later grade."""
+    """Count the pairs judged in both snapshots by earlier grade (row) and later grade (column)."""
     table = [[0, 0, 0] for _ in range(3)]
     for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
         table[before][after] = pairs
@@ -263,11 +271,13 @@ def check_recurring_grades(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return undecided_outcome(f"fewer than {MIN_PAIRS} pairs are judged in both snapshots")
     if kappa is None:
         return undecided_outcome("all pairs judged in both snapshots have the same grade")
-    says = f"the grades of {pairs:,} common pairs agree with a quadratic kappa of {kappa:.2f}"
+    says = (
+        f"the grades of {pairs:,} common pairs agree with a quadratic weighted kappa of {kappa:.2f}"
+    )
     numbers = {"pairs_common": pairs, "kappa_quadratic": kappa}
     if kappa >= MIN_KAPPA:
-        return Outcome(False, says, numbers, "grades that agree no better than by chance")
-    reason = "either users or rankings changed, or clicks are attached to other results"
+        return Outcome(False, says, numbers, "grades that agree no better than chance")
+    reason = "either users or rankings changed, or clicks are attached to the wrong results"
     return Outcome(None, f"{says}: {reason}", numbers)
 
 

@@ -56,7 +56,7 @@ class ChangedHostCount:
         return self.hosts >= MIN_HOSTS and 2 * self.hosts_changed > self.hosts
 
     def create_undecided_outcome(self, sentence: str, sentence_numbers: dict[str, Any]) -> Outcome:
-        """Return an undecided outcome, because too few hosts changed or were compared.
+        """Return an undecided outcome, for when too few hosts changed or could be compared.
 
         Args:
             sentence: Sentence that states the difference between the snapshots.
@@ -66,22 +66,22 @@ class ChangedHostCount:
             reason = f"fewer than {MIN_HOSTS} hosts have at least {MIN_PAGES} pages"
         else:
             reason = (
-                f"only {self.hosts_changed:,} of {self.hosts:,} hosts changed, so sites may be the "
-                "cause"
+                f"only {self.hosts_changed:,} of {self.hosts:,} hosts changed, so the cause may be "
+                "the sites themselves"
             )
         counts = {"hosts": self.hosts, "hosts_changed": self.hosts_changed}
         return Outcome(None, f"{sentence}; {reason}", sentence_numbers | counts)
 
 
 def is_crawl_partial(lost_hosts: int, hosts: int) -> bool | None:
-    """Decide whether a crawl is incomplete from the number of hosts that it lacks.
+    """Return whether a crawl is incomplete, judging by the number of hosts that it lacks.
 
     Args:
         lost_hosts: Number of hosts whose pages are all or nearly all missing from the crawl.
         hosts: Number of compared hosts.
 
     Returns:
-        Whether the crawl is incomplete; None if undecided.
+        True if the crawl is incomplete, False if it is not; None if undecided.
     """
     if lost_hosts >= max(MIN_LOST_HOSTS_IF_PARTIAL, MIN_LOST_HOST_SHARE_IF_PARTIAL * hosts):
         return True
@@ -94,7 +94,9 @@ def count_changed_hosts(
     comparison: ShareComparison,
     parameters: dict[str, Any] | None = None,
 ) -> ChangedHostCount:
-    """Count hosts whose share of pages with a property changed in the same direction as overall.
+    """Count the hosts whose share of pages with a property rose (or fell) as it did overall.
+
+    A host is counted if its share changed by at least `comparison.min_difference`.
 
     Args:
         connection: Connection with the views of the pair.

@@ -1,10 +1,10 @@
 """Checks that languages were identified and filtered by the same rule.
 
-Unchanged texts show whether identification changed. A language filter decides which pages are in a
-snapshot: if it changed, pages in foreign languages were added or removed. Sites that start, end or
-get a translation have the same effect on their own pages, so a changed filter is concluded only if
-most hosts show it. A page that is in both snapshots but changed its language passed both filters,
-so it is no evidence of a changed filter.
+If unchanged texts are assigned other languages, language identification changed. A language filter
+decides which pages are in a snapshot: if it changed, pages in foreign languages were added or
+removed. A site that opens, closes or is translated has the same effect on its own pages, so the
+check concludes that the filter changed only if most hosts show it. A page that is in both snapshots
+but changed its language passed both filters, so it is no evidence of a changed filter.
 """
 
 from dataclasses import asdict
@@ -27,7 +27,7 @@ MIN_DOCUMENTS = 100
 """Minimum number of documents for a comparison."""
 
 MIN_SHARE_DIFFERENCE = 0.05
-"""Minimum relevant difference between the shares of two snapshots; smaller ones count as noise."""
+"""Smallest difference in the share of foreign-language documents that counts as a change."""
 
 MAX_FOREIGN_SHARE_IF_FILTERED = 0.02
 """Maximum share of documents in foreign languages that indicates a language filter. It is above 0
@@ -89,7 +89,7 @@ def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
         or min(numbers["documents_from"], numbers["documents_to"]) < MIN_DOCUMENTS
     ):
         return undecided_outcome(
-            f"fewer than {MIN_DOCUMENTS} documents, or no document has a language"
+            f"a snapshot has fewer than {MIN_DOCUMENTS} documents, or no document has a language"
         )
     if numbers["relabeled"] > MAX_RELABELED_SHARE * numbers["unchanged"]:
         says = (
@@ -118,8 +118,8 @@ def _create_foreign_share_outcome(
     rest = numbers | {f"foreign_{more}": numbers[f"foreign_{more}"] - numbers["changed_language"]}
     if not _create_foreign_share_comparison(rest).is_changed:
         reason = (
-            f"{numbers['changed_language']:,} pages in both snapshots are in this language in "
-            "only one of the two: either their texts or language identification changed"
+            f"{numbers['changed_language']:,} pages in both snapshots changed to or from this "
+            "language: either their texts or language identification changed"
         )
         return Outcome(None, f"{says}; {reason}", numbers)
     if min(comparison.shares) > MAX_FOREIGN_SHARE_IF_FILTERED:
@@ -133,7 +133,7 @@ def _create_foreign_share_outcome(
         f"of {hosts.hosts:,} hosts with at least {MIN_PAGES} pages in each snapshot: either the "
         "language filter or sites changed"
     )
-    sees = f"a change on more than half of at least {MIN_HOSTS} hosts"
+    sees = f"a change on more than half of the hosts, given at least {MIN_HOSTS} hosts"
     return Outcome(None, f"{says}; {reason}", numbers, sees)
 
 

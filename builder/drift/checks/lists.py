@@ -1,8 +1,8 @@
 """Checks that the query file and the judgements contain the same queries.
 
 In one published series, the export changed between two months: the Jaccard coefficient of the two
-query files fell to 0.13, while that of the two sets of judged queries stayed at 0.49. A change in
-user behavior would have reduced both coefficients.
+query files fell to 0.13, while the coefficient of the two sets of judged queries stayed at 0.49. A
+change in user behavior would have reduced both coefficients.
 """
 
 import duckdb
@@ -17,7 +17,8 @@ from builder.drift.checks.outcome import (
 from builder.drift.statistics import jaccard, share
 
 MIN_OVERLAP_DIFFERENCE = 0.1
-"""Minimum relevant difference between two Jaccard coefficients; smaller ones count as noise."""
+"""Minimum difference between the overlaps of listed and of judged queries to conclude that one of
+the two sets was built differently."""
 
 MAX_MISSING_SHARE = 0.02
 """Maximum tolerated share of judged queries that are missing from the query file, and of queries in
@@ -54,21 +55,24 @@ SELECT
 
 
 def check_query_overlaps(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the overlap of the two query files with that of the two sets of judged queries."""
+    """Compare the overlap of the two query files with the overlap of the judged queries."""
     numbers = fetch_single_row(connection, OVERLAPS)
     listed = jaccard(numbers["listed_common"], numbers["listed_from"], numbers["listed_to"])
     judged = jaccard(numbers["judged_common"], numbers["judged_from"], numbers["judged_to"])
     smallest = min(numbers[f"{kind}_{side}"] for kind in ("listed", "judged") for side in SIDES)
     if listed is None or judged is None or smallest < MIN_QUERIES:
         return undecided_outcome(
-            f"fewer than {MIN_QUERIES} queries are listed or judged in a snapshot"
+            f"a snapshot has fewer than {MIN_QUERIES} listed or judged queries"
         )
     numbers |= {"listed_jaccard": listed, "judged_jaccard": judged}
-    says = f"the overlap of listed queries is {listed:.3f}, of judged queries {judged:.3f}"
+    says = (
+        f"the overlap (Jaccard coefficient) is {listed:.3f} for listed queries and {judged:.3f} "
+        "for judged queries"
+    )
     if abs(listed - judged) < MIN_OVERLAP_DIFFERENCE:
         return Outcome(False, says, numbers, f"overlaps that differ by {MIN_OVERLAP_DIFFERENCE}")
     file = "query file" if listed < judged else "set of judged queries"
-    verdict = f"the cause is that the {file} was built differently, not that users changed"
+    verdict = f"the {file} was built differently; a change in users would affect both"
     return Outcome(True, f"{says}: {verdict}", numbers)
 
 

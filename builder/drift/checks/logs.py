@@ -5,7 +5,7 @@ the same counts. If the impressions of the logs are independent, the two counts 
 least as much as two Poisson counts; if one log contains a part of the other log, they differ less.
 The id of a query is a hash of its folded text (lowercased, without accents and punctuation), so the
 id stays the same if the log loses accents or capitals; the published text, with which systems
-search, does not.
+search, changes.
 """
 
 import math
@@ -42,8 +42,8 @@ suspect that users are identified differently."""
 
 MIN_ALL_DISTINCT, MAX_OTHERS_DISTINCT = 0.99, 0.9
 """If at least the first share of the queries in both snapshots has as many users as impressions in
-one snapshot, but at most the second share in the other, one log may assign each impression its own
-user."""
+one snapshot, but at most the second share does in the other snapshot, one log may assign each
+impression its own user."""
 
 EQUAL_COUNTS = """
 SELECT
@@ -85,7 +85,7 @@ def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Check whether the pairs or queries in both snapshots have equal or nearly equal counts."""
     numbers = fetch_single_row(connection, EQUAL_COUNTS)
     if numbers["pairs"] < MIN_PAIRS:
-        return undecided_outcome(f"fewer than {MIN_PAIRS} pairs with counts are in both snapshots")
+        return undecided_outcome(f"fewer than {MIN_PAIRS} pairs have counts in both snapshots")
     says = (
         f"{numbers['equal']:,} of {numbers['pairs']:,} common pairs have the same numbers of "
         "impressions and clicks"
@@ -102,10 +102,10 @@ def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return Outcome(
             None,
             f"{says}, but the impressions of {numbers['queries']:,} common queries differ less "
-            f"than those of independent logs: {reason}",
+            f"than in independent logs: {reason}",
             numbers,
         )
-    return Outcome(False, says, numbers, "a log, or a part of it, that was used for both snapshots")
+    return Outcome(False, says, numbers, "the use of one log, or a part of it, for both snapshots")
 
 
 def _chi_square(counts: Sequence[tuple[int, int]]) -> float:
@@ -133,10 +133,10 @@ def check_query_spelling(connection: duckdb.DuckDBPyConnection) -> Outcome:
     count = f"{numbers['respelled']:,} of {numbers['common']:,}"
     says = f"{count} queries in both snapshots have different texts"
     if numbers["respelled"] < MIN_RESPELLED_SHARE * numbers["common"]:
-        sees = f"another spelling of {format_share(MIN_RESPELLED_SHARE)} of the queries in both"
+        sees = f"another spelling of {format_share(MIN_RESPELLED_SHARE)} of the common queries"
         return Outcome(False, says, numbers, sees)
     example = f"such as {numbers['text_to']!r} instead of {numbers['text_from']!r}"
-    reason = "either the log has queries in another form or users spell them differently"
+    reason = "either the logs spell queries by different rules or users spell them differently"
     return Outcome(None, f"{says}, {example}: {reason}", numbers)
 
 
@@ -145,14 +145,14 @@ def check_user_identification(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers = fetch_single_row(connection, USERS_AND_IMPRESSIONS)
     if numbers["common"] < MIN_QUERIES:
         return undecided_outcome(
-            f"fewer than {MIN_QUERIES} queries with a user count are in both snapshots"
+            f"fewer than {MIN_QUERIES} queries have user counts in both snapshots"
         )
     users = [numbers[f"users_{side}"] / numbers[f"impressions_{side}"] for side in ("from", "to")]
     distinct = [numbers[f"distinct_{side}"] / numbers["common"] for side in ("from", "to")]
     says = (
         f"common queries have {users[0]:.2f} users per impression before and {users[1]:.2f} after, "
-        f"and {format_share(distinct[0])} and {format_share(distinct[1])} of them have as many "
-        "users as impressions"
+        f"and {format_share(distinct[0])} of them before and {format_share(distinct[1])} after "
+        "have as many users as impressions"
     )
     is_distinct = max(distinct) >= MIN_ALL_DISTINCT and min(distinct) <= MAX_OTHERS_DISTINCT
     if is_distinct or min(users) <= MAX_USERS_RATIO * max(users):
@@ -160,7 +160,10 @@ def check_user_identification(connection: duckdb.DuckDBPyConnection) -> Outcome:
             "either users are identified differently, or they repeat queries more or less often"
         )
         return Outcome(None, f"{says}: {reason}", numbers)
-    sees = "users that are single impressions, or groups such as shared addresses, in one log"
+    sees = (
+        "a log that counts every impression as another user, or that counts several users, such as "
+        "those who share an address, as one"
+    )
     return Outcome(False, says, numbers, sees)
 
 

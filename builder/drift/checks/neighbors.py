@@ -67,10 +67,10 @@ def check_missing_pages(
     ):
         for name, value in (("before", before), ("between", between), ("after", after)):
             connection.execute(f"SET VARIABLE {name} = ?", [value])
-        yield between, _check_middle_crawl(connection)
+        yield between, _check_intermediate_crawl(connection)
 
 
-def _check_middle_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def _check_intermediate_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers = fetch_single_row(
         connection, MISSING_PAGES.format(pages=MIN_PAGES, missing=MAX_MISSING_SHARE)
     )
@@ -78,7 +78,7 @@ def _check_middle_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return undecided_outcome("the contents of the crawls are not recorded")
     if numbers["pages"] < MIN_COMMON_PAGES:
         return undecided_outcome(
-            f"fewer than {MIN_COMMON_PAGES} pages are in the crawls of both neighbours"
+            f"fewer than {MIN_COMMON_PAGES} pages are in both the previous and the next crawl"
         )
     part = numbers["missing"] / numbers["pages"]
     says = (
@@ -94,6 +94,6 @@ def _check_middle_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if partial or (part >= MIN_MISSING_PAGE_SHARE_IF_PARTIAL and hosts.most_hosts_changed):
         return Outcome(True, f"{says}: the crawl is partial", numbers)
     if hosts.most_hosts_changed:
-        reason = "either the crawl is partial or pages were out of reach"
+        reason = "either the crawl is partial or pages were unreachable"
         return Outcome(None, f"{says}: {reason}", numbers)
     return hosts.create_undecided_outcome(says, numbers)

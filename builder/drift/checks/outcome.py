@@ -94,7 +94,7 @@ SIGNIFICANCE_LEVEL = 1e-4
 """Maximum p-value of Fisher's exact test at which two shares differ significantly."""
 
 STEPS_PER_UNIT = 200
-"""Number of steps from 0 to 1; detectable differences of shares are rounded up to whole steps."""
+"""Number of steps from 0 to 1; detectable differences in shares are rounded up to whole steps."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class ShareComparison:
 
     @property
     def reaches_min_difference(self) -> bool:
-        """Whether the shares differ by at least `min_difference`, significantly or by chance."""
+        """Whether the shares differ by at least `min_difference`, even if only by chance."""
         before, after = self.shares
         return abs(after - before) >= self.min_difference
 

@@ -1,7 +1,7 @@
 """Checks that pages were collected and parsed by the same rules.
 
-A changed rule shows in texts that several pages share, in edits of the same length on many pages,
-or in which pages were sampled (by a hash of their ids). Site owners can cause such changes too,
+If a rule changed, more or fewer pages have the same text, many pages change by the same number of
+words, or other pages are sampled (by a hash of their ids). Site owners can cause such changes too,
 but not on most hosts at once (see `hosts`). Pages in both snapshots serve as controls.
 """
 
@@ -25,14 +25,14 @@ MIN_DOCUMENTS = 100
 """Minimum number of documents for a comparison."""
 
 MIN_SHARE_DIFFERENCE = 0.05
-"""Minimum relevant difference between the shares of two snapshots; smaller ones count as noise."""
+"""Smallest difference in the share of repeated texts that counts as a change."""
 
 MIN_UNIFORM_SHARE = 0.3
 """Minimum share of common pages whose length changed by the same number of words that indicates a
-change of text extraction."""
+change in text extraction."""
 
 DETECTABLE_UNIFORM_EDIT = (
-    f"the same change of length on {format_share(MIN_UNIFORM_SHARE)} of common pages"
+    f"the same change in length on {format_share(MIN_UNIFORM_SHARE)} of common pages"
 )
 
 REPEATED_TEXTS = """
@@ -45,8 +45,8 @@ FROM texts
 """
 
 MIN_BLOCK_WORDS = 10
-"""Minimum change of a page's length, in words, for treating an edit as more than cosmetic, for
-example as a new menu."""
+"""An edit that is not cosmetic is counted only if it changes the length of a page by at least this
+many words."""
 
 REPEATED_TEXTS_BY_HOST = """
 WITH counted AS (
@@ -110,7 +110,7 @@ def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     says = (
         f"{format_share(comparison.shares[0])} of documents before and "
-        f"{format_share(comparison.shares[1])} after have the same text as another; the most "
+        f"{format_share(comparison.shares[1])} after have the same text as another one; the most "
         f"frequent text occurs {before['most']} and {after['most']} times"
     )
     verdict = "boilerplate or duplicates are handled differently"
@@ -129,11 +129,12 @@ def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return undecided_outcome(f"fewer than {MIN_DOCUMENTS} documents are in both snapshots")
     if numbers["delta"] is None:
         says = (
-            f"no page changed its length by {MIN_BLOCK_WORDS} words or more, or by a cosmetic edit"
+            f"no page changed in length by {MIN_BLOCK_WORDS} words or more, and no cosmetic edit "
+            "changed the length of a page"
         )
         return Outcome(False, says, numbers, DETECTABLE_UNIFORM_EDIT)
     says = (
-        f"{numbers['pages']:,} of {numbers['common']:,} common pages changed their length by "
+        f"{numbers['pages']:,} of {numbers['common']:,} common pages changed in length by "
         f"exactly {numbers['delta']:+d} {'word' if abs(numbers['delta']) == 1 else 'words'}"
     )
     if part < MIN_UNIFORM_SHARE:
@@ -153,13 +154,13 @@ def check_sample_membership(connection: duckdb.DuckDBPyConnection) -> Outcome:
     recorded = all(load_recorded_parameters(connection, side) for side in ("from", "to"))
     if not (numbers["outside"] or recorded):
         return undecided_outcome(
-            "every document counts as sampled, as in a release that records no sample"
+            "all documents are marked as sampled, so the snapshots may not record a sample"
         )
     counts = f"{numbers['changed']:,} of {numbers['common']:,}"
     says = f"{counts} common documents entered or left the sample"
     found = numbers["changed"] > 0
-    verdict = ", which depends only on ids: its key or share changed" if found else ""
-    return Outcome(found, says + verdict, numbers, "any change of the sampling key or share")
+    verdict = ", which depends only on ids, so the sampling key or share changed" if found else ""
+    return Outcome(found, says + verdict, numbers, "any change in the sampling key or share")
 
 
 CHECKS = (

@@ -57,17 +57,17 @@ def load_recorded_parameters(connection: duckdb.DuckDBPyConnection, side: str) -
 
 
 def check_parameters(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the recorded parameters with which the two snapshots were built."""
+    """Compare the parameters recorded for the two snapshots."""
     before, after = (load_recorded_parameters(connection, side) for side in ("from", "to"))
     if not (before and after):
         return undecided_outcome("no parameters are recorded")
     changed = _find_changed_values(before, after)
     if not changed:
         says = f"all {len(before)} recorded parameters are equal"
-        return Outcome(False, says, {}, "any change of a recorded parameter")
+        return Outcome(False, says, {}, "any change in a recorded parameter")
     sentence = "; ".join(f"{key} {v['from']} -> {v['to']}" for key, v in changed.items())
     if all(".".join(key.split(".")[:2]) in FORMAT_KEYS for key in changed):
-        says = "the raw files are read differently, and whether that is right depends on the files"
+        says = "the raw files are read differently, which is right only if their format changed"
         return Outcome(None, f"{says}: {sentence}", {"changed": changed})
     return Outcome(True, f"recorded parameters differ: {sentence}", {"changed": changed})
 

@@ -1,10 +1,10 @@
 """Checks that the limit on the length of queries did not change.
 
 If queries with more words than a limit are dropped, the longest query has about this number of
-words. If the longest query of one snapshot is shorter than that of the other snapshot, the share of
-queries in the other snapshot that are even longer tells whether this may be due to chance. Users
-may also write shorter or longer queries, for instance if they begin or cease to speak to an
-assistant, so the check never concludes that a limit changed.
+words. If the longest query is shorter in one snapshot, the share of queries in the other snapshot
+that exceed its length tells whether chance explains the difference. Users may also write shorter or
+longer queries, for instance if they start or stop talking to an assistant, so the check never
+concludes that a limit changed.
 """
 
 import math
@@ -54,7 +54,7 @@ def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
             None,
             says,
             numbers,
-            "no maximum length near that of the longest query is detectable",
+            "no limit of at least half the length of the longest query is detectable",
         )
     return Outcome(False, says, numbers, f"a limit of {limit} words")
 
@@ -69,7 +69,7 @@ def _find_detectable_length_limit(
         query_count_after: Number of queries of the later snapshot.
 
     Returns:
-        The limit; None if no limit of at least half the longest query would be detected.
+        The limit; None if only limits below half the length of the longest query would be detected.
     """
     longest = -lengths_before[0][0]
     total = sum(rows for _, rows, _ in lengths_before)
@@ -82,5 +82,5 @@ def _find_detectable_length_limit(
 
 
 CHECKS = (
-    Check("longest_query_stands", "Is the limit of words per query the same?", check_longest_query),
+    Check("longest_query_stands", "Is the limit on words per query the same?", check_longest_query),
 )

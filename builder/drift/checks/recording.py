@@ -21,7 +21,7 @@ from builder.drift.checks.outcome import (
 from builder.statistics.significance import fisher_exact_p_value
 
 MIN_IMPRESSIONS, MIN_IMPRESSIONS_WITH_CLICK = 200, 100
-"""Minimum number of impressions per snapshot, and minimum number of those with a click."""
+"""Minimum numbers of impressions, and of impressions with a click, per snapshot."""
 
 MAX_SHARE_IF_ABSENT, MIN_SHARE_IF_PRESENT = 0.002, 0.1
 """A pattern is absent from a log if at most the first share of impressions shows it, and present if
@@ -32,15 +32,16 @@ MIN_SHARE_IN_DOUBT = 0.02
 impression has a click is suspect."""
 
 MIN_FULL_LIST_SHARE = 0.5
-"""Minimum share of result lists that reach the last rank, if the export cut lists at this rank."""
+"""Minimum share of result lists that reach the last rank for suspecting that lists were truncated
+at this rank."""
 
 MAX_LENGTH_RATIO = 0.8
 """Maximum ratio of the shorter to the longer mean length of result lists that suggests that results
 were omitted."""
 
 MAX_AVOIDED_RATIO = 0.5
-"""The first rank is avoided if its click rate is less than this fraction of that of the most
-clicked rank. An engine that shows direct answers above its results can cause a low ratio, but not a
+"""The first rank is avoided if its click rate is less than this fraction of the highest click rate
+of any rank. An engine that shows direct answers above its results can cause a low ratio, but not a
 first rank without any clicks."""
 
 CLICK_RATES = """
@@ -117,7 +118,7 @@ class ClicksByRank:
 
     @property
     def has_few_first_rank_clicks(self) -> bool:
-        """Whether the click rate of the first rank is far below that of the most clicked rank."""
+        """Whether the first rank has a far lower click rate than the most clicked rank."""
         first, *others = zip(self.clicks, self.shown, strict=True)
         most = max(others, key=lambda counts: counts[0] / counts[1], default=first)
         rates = [clicks / shown for clicks, shown in (first, most)]
@@ -146,8 +147,8 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
     avoided = [snapshot.has_few_first_rank_clicks for snapshot in both]
     says = (
         f"{format_share(without[0])} of impressions before and {format_share(without[1])} after "
-        f"have no click, and those with a click have {further[0]:.2f} and {further[1]:.2f} "
-        "further clicks on average"
+        f"have no click, and those with a click have {further[0]:.2f} further clicks on average "
+        f"before and {further[1]:.2f} after"
     )
     numbers = {"without_click": without, "further_clicks": further, "first_avoided": avoided}
     found = []
@@ -157,7 +158,7 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
         s.impressions_with_click for s in both
     ) >= MIN_IMPRESSIONS_WITH_CLICK and _is_pattern_in_only_one_snapshot(further):
         found.append(
-            "one log has no second click: clicks were left out, or each click is an impression"
+            "one log has no second clicks: they were left out, or each click is an impression"
         )
     if avoided[0] != avoided[1]:
         when = "before" if avoided[0] else "after"
@@ -181,18 +182,18 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
         )
         return Outcome(None, f"{says}; {reason}", numbers | {"click_depths": depths})
     sees = (
-        "a log without its impressions without clicks, its further clicks, its clicks on the first "
-        "rank, or those on low ranks"
+        "a log that lacks impressions without a click, clicks after the first, clicks on the first "
+        "rank, or clicks on low ranks"
     )
     verdict = f": {'; '.join(found)}" if found else ""
     return Outcome(bool(found), says + verdict, numbers, "" if found else sees)
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether one snapshot has truncated result lists, or shorter lists than the other has.
+    """Check whether the result lists of one snapshot are truncated, or much shorter on average.
 
-    Lists are shorter if their mean length is at most `MAX_LENGTH_RATIO` times the mean length in
-    the other snapshot.
+    They are much shorter if their mean length is at most `MAX_LENGTH_RATIO` times the mean length
+    in the other snapshot.
     """
     both = [_load_clicks_by_rank(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
@@ -205,7 +206,7 @@ def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers = {"depths": depths, "mean_lengths": means}
     says = (
         f"result lists end at rank {depths[0]} before and at rank {depths[1]} after, and have "
-        f"{means[0]:.1f} and {means[1]:.1f} results on average"
+        f"{means[0]:.1f} results on average before and {means[1]:.1f} after"
     )
     is_cut = (
         short.share_reaching_rank(short.list_depth) >= MIN_FULL_LIST_SHARE
@@ -213,10 +214,11 @@ def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
         and short.list_depth < long.list_depth
     )
     if is_cut or min(means) <= MAX_LENGTH_RATIO * max(means):
-        reason = "either the log was cut or the engine shows another number of results"
+        reason = "either one log has truncated lists or the engine changed the number of results"
         return Outcome(None, f"{says}: {reason}", numbers)
     sees = (
-        f"lists shorter by {format_share(1 - MAX_LENGTH_RATIO)}, or cut at a rank that most reach"
+        f"lists that are {format_share(1 - MAX_LENGTH_RATIO)} shorter on average, or truncated at "
+        "a rank that most lists reach"
     )
     return Outcome(False, says, numbers, sees)
 
@@ -229,10 +231,10 @@ def _is_pattern_in_only_one_snapshot(
 
 
 def _lacks_clicks_on_low_ranks(before: ClicksByRank, after: ClicksByRank) -> bool:
-    """Whether clicks of one snapshot end at a rank below which the other snapshot has many clicks.
+    """Whether one snapshot lacks clicks on low ranks that have many clicks in the other one.
 
-    False if most result lists of that one snapshot end at this rank as well, because
-    `check_result_lists` finds such lists.
+    False if most result lists of the snapshot without these clicks do not reach these ranks,
+    because `check_result_lists` finds such lists.
     """
     short, long = sorted((before, after), key=lambda snapshot: snapshot.click_depth)
     depth = short.click_depth
@@ -244,7 +246,7 @@ def _lacks_clicks_on_low_ranks(before: ClicksByRank, after: ClicksByRank) -> boo
 
 
 def _load_clicks_by_rank(connection: duckdb.DuckDBPyConnection, side: str) -> ClicksByRank:
-    """Load the click counts of a snapshot; all are 0 if its `click_diagnostics` are empty."""
+    """Load the click counts of a snapshot; all are 0 if it has no click diagnostics."""
     rows = connection.execute(CLICK_RATES.format(side=side)).fetchall()
     without = connection.execute(WITHOUT_CLICK.format(side=side)).fetchall()
     return ClicksByRank(

@@ -4,9 +4,9 @@ Under the click model sDBN, the attractiveness of a query-document pair is
 (clicks + alpha) / (examinations + alpha + beta). For given counts and attractiveness, this is a
 linear equation in alpha and beta, so the prior of a snapshot can be recovered from its scores. The
 recovered prior is compared with the prior that the recorded parameters imply: constants, or a prior
-fitted to the same counts.
-A fitted prior that moves because users click less is therefore not a change of the click model; a
-prior that contradicts the recorded parameters is such a change.
+fitted to the same counts. A fitted prior that moves because users click less is therefore not
+reported; a prior that contradicts the recorded parameters is reported as a change in the click
+model.
 """
 
 import math
@@ -56,7 +56,7 @@ WHERE source = 'click' AND score IS NOT NULL AND attractiveness < 1 AND satisfac
 """
 
 SIDES = ("from", "to")
-DETECTABLE_CHANGE = "any change of prior or click model"
+DETECTABLE_CHANGE = "any change in the prior or the click model"
 
 ScoreGroup = tuple[int, int, float, int]
 """Clicks, examinations, attractiveness, and number of query-document pairs with these values."""
@@ -145,8 +145,8 @@ def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if before.prior is None or after.prior is None:
         which = "earlier" if before.prior is None else "later"
         says = f"only the {which} scores differ from sDBN estimates"
-        return Outcome(True, f"{says}: the click model was changed", numbers)
-    says = f"the prior of attractiveness is {before.prior} before and {after.prior} after"
+        return Outcome(True, f"{says}: the click model changed", numbers)
+    says = f"the prior on attractiveness is {before.prior} before and {after.prior} after"
     if before.prior.is_close(after.prior):
         return Outcome(False, says, numbers, DETECTABLE_CHANGE)
     if None in (before.implied, after.implied):
@@ -154,19 +154,19 @@ def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if before.fitted and after.fitted:
         says = f"{says}, each fitted to the clicks of its own snapshot"
         return Outcome(False, says, numbers, DETECTABLE_CHANGE)
-    return Outcome(True, f"{says}: the recorded prior was changed", numbers)
+    return Outcome(True, f"{says}: the recorded prior changed", numbers)
 
 
 def _describe_contradiction(priors: SnapshotPriors, snapshot_label: str) -> str:
     if priors.prior is None:
         return (
-            f"the {snapshot_label} scores do not follow the recorded click model {priors.model}: "
-            "the click model was changed"
+            f"the {snapshot_label} scores do not match the recorded click model {priors.model}, so "
+            "another model must have been used"
         )
     expected = "the prior fitted to the same clicks" if priors.fitted else "the recorded prior"
     return (
-        f"the prior of the {snapshot_label} scores is {priors.prior}, but {expected} is "
-        f"{priors.implied}: the click model was changed"
+        f"the {snapshot_label} scores imply the prior {priors.prior}, but {expected} is "
+        f"{priors.implied}, so another click model must have been used"
     )
 
 
@@ -235,7 +235,7 @@ def check_graded_score(connection: duckdb.DuckDBPyConnection) -> Outcome:
         )
     says = f"the graded score is {kinds[0]} before and {kinds[1]} after"
     numbers = {"from": kinds[0], "to": kinds[1]}
-    return Outcome(kinds[0] != kinds[1], says, numbers, "any change of the graded score")
+    return Outcome(kinds[0] != kinds[1], says, numbers, "any change in the graded score")
 
 
 CHECKS = (

@@ -16,6 +16,7 @@ from builder.drift.checks.expected_queries import (
 )
 from builder.drift.checks.outcome import Check, Outcome, format_share, undecided_outcome
 from builder.drift.checks.recording import check_result_lists
+from builder.reporting.numbers import pluralize
 
 MIN_EXPECTED_QUERIES = 20
 """Minimum number of expected queries for deciding whether a filter changed."""
@@ -45,9 +46,9 @@ TOPICS = "SELECT DISTINCT unnest(topics) FROM queries_{side}"
 def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Find topics whose frequent queries were removed or added at the same time.
 
-    A topic that labels queries of both snapshots was not deleted: an event may have brought or
-    ended its queries, or its aliases changed. An event may also bring the first queries of a topic.
-    Such topics leave the check undecided.
+    The check concludes that a topic was deleted only if no query of the later snapshot has it.
+    Other changed topics leave the check undecided: an event may have brought or ended their
+    queries, or their aliases may have changed.
     """
     changed: list[dict[str, Any]] = []
     doubtful: list[dict[str, Any]] = []
@@ -79,26 +80,33 @@ def _list_topics(connection: duckdb.DuckDBPyConnection, side: str) -> set[str]:
 
 
 def _describe_topics(changed_topics: list[dict[str, Any]]) -> str:
-    """State how many queries the most changed topic lost or gained; count the other topics."""
+    """Return a sentence on the most changed topic that also counts the other changed topics.
+
+    The sentence says how many of the expected queries of the topic were removed or added.
+    """
     largest = max(changed_topics, key=lambda c: (c["taken"], c["topic"]))
     says = (
         f"{largest['taken']} of {largest['safe']} queries of the topic {largest['topic']!r} that "
         f"were frequent enough to be in both snapshots were {largest['direction']}"
     )
     n_others = len(changed_topics) - 1
-    return says + (f"; so were those of {n_others} more" if n_others else "")
+    return says + (f"; so were queries of {pluralize(n_others, 'more topic')}" if n_others else "")
 
 
 def _outcome_if_no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Return the outcome if no topic changed: undecided if some deletions are undetectable."""
-    says = "no topic lost or gained its frequent queries at once"
+    """Return the outcome if no topic changed.
+
+    It is undecided if the deletion of some topic could not have been detected; otherwise, the
+    topics are the same.
+    """
+    says = "no topic lost or gained its frequent queries all at once"
     undetectable = find_undetectable_topics(connection)
     if undetectable is None:
         return undecided_outcome(
             says, "no topic has enough frequent queries to tell whether it was deleted"
         )
     if not undetectable:
-        return Outcome(False, says, {}, "any one topic deleted from the list")
+        return Outcome(False, says, {}, "the deletion of any topic from the list")
     rest = len(undetectable) - MAX_TOPICS_NAMED
     more = f" and {rest} more" if rest > 0 else ""
     named = ", ".join(map(repr, undetectable[:MAX_TOPICS_NAMED]))
@@ -126,8 +134,8 @@ def find_undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str]
 def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Check whether frequent queries were removed from, or added to, topics that did not change.
 
-    Users may add queries at any time, and drop rare ones. They drop some frequent ones at once
-    when an event ends, but not a third of them.
+    Users start new queries at any time and abandon rare ones. When an event ends, they abandon some
+    frequent queries at once, but not as many as a third.
     """
     numbers, sentences, found, certain, enough = {}, [], False, False, False
     for side, other_side, direction in SIDES_AND_CHANGE:
@@ -162,9 +170,9 @@ def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
         reason = "shorter result lists may leave queries without judgements"
         return Outcome(None, f"{says}, but {lists.evidence}; {reason}", numbers)
     if found and not (certain and removed > MIN_REMOVED_PER_ADDED * added):
-        reason = "either a filter changed, or users reword queries or ask other ones"
+        reason = "either a filter changed, or users reworded queries or sent other ones"
         return Outcome(None, f"{says}: {reason}", numbers)
-    verdict = ": a filter, or the rows or texts of one log, changed, whatever the topic"
+    verdict = ": regardless of topic, a filter changed, or the rows or texts of one log did"
     sees = f"a filter that removes {format_share(MIN_FILTERED_SHARE)} of frequent queries"
     return Outcome(found, says + verdict if found else says, numbers, sees)
 

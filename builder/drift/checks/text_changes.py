@@ -1,8 +1,9 @@
-"""Checks that the texts of pages in both snapshots changed in different ways.
+"""Checks that the pages in both snapshots were edited independently of each other.
 
-Page owners edit their pages independently of each other: some texts stay, some become longer and
-others shorter, and no text moves to another page. Otherwise, texts may have been extracted by other
-rules, or assigned to other pages. If no text changed at all, one crawl may have been used twice.
+If page owners edit their pages independently, some texts stay the same, some become longer and
+others shorter, and no text moves to another page. If the pages changed in any other way, texts may
+have been extracted by other rules, or assigned to other pages. If no text changed at all, one crawl
+may have been used twice.
 """
 
 import duckdb
@@ -22,15 +23,15 @@ MIN_UNCHANGED_SHARE = 0.02
 """Minimum share of common pages with the same text if texts are extracted by the same rule."""
 
 MAX_SAME_DIRECTION_SHARE = 0.5
-"""Maximum share of common pages that independent edits make shorter, or longer, at once."""
+"""Maximum share of common pages that become shorter (or longer) if edits are independent."""
 
 MIN_ONE_SIDED_SHARE, MIN_SAME_DIRECTION = 0.25, 0.9
 """If the length of at least the first share of common pages changed, and at least the second share
 of these became shorter (or longer), the edits are probably not independent."""
 
 MIN_REFORMATTED_SHARE = 0.25
-"""Minimum share of common pages that changed only in white space, case or punctuation that
-independent edits hardly reach."""
+"""Minimum share of common pages that changed only in white space, case or punctuation to suspect
+that texts were extracted by other rules."""
 
 MIN_SWAPPED_PAGES, MIN_SWAPPED_SHARE = 20, 0.05
 """Minimum number and share of common pages with the earlier text of another page that indicate that
@@ -57,7 +58,7 @@ SELECT count(*) AS swapped
 FROM documents_to SEMI JOIN edited USING (doc_id) JOIN owners USING (text_hash)
 WHERE doc_id <> owner
 """
-"""SQL query that counts the edited pages whose text is the earlier text of one other page."""
+"""SQL query that counts edited pages whose new text was the text of exactly one other page."""
 
 
 def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -73,9 +74,10 @@ def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         reason = "either no page was edited, or one crawl was used for both snapshots"
         return Outcome(None, f"{says}: {reason}", numbers)
     if numbers["unchanged"] >= MIN_UNCHANGED_SHARE * numbers["common"]:
-        sees = f"an edit of more than {format_share(1 - MIN_UNCHANGED_SHARE)} of the common pages"
+        sees = f"edits of more than {format_share(1 - MIN_UNCHANGED_SHARE)} of the common pages"
         return Outcome(False, says, numbers, sees)
-    return Outcome(None, f"{says}: texts are extracted differently, or all were edited", numbers)
+    reason = "either texts are extracted differently, or nearly all pages were edited"
+    return Outcome(None, f"{says}: {reason}", numbers)
 
 
 def _describe_prevalent_change(

@@ -1,7 +1,7 @@
 """Checks that texts were decoded, extracted and truncated by the same rules.
 
-A length limit produces many texts of the same length, a wrong decoder produces characters that the
-pages do not contain or drops accents, and a failed extraction leaves HTML tags or no title. Site
+A length limit produces many texts of the same length, a wrong decoder drops accents or produces
+characters that the pages do not contain, and a failed extraction leaves HTML tags or no title. Site
 owners can cause such changes too, but not on most hosts at once. The checks read the
 `MAX_TEXTS_READ` texts with the smallest document ids, which are a random sample because ids are
 hashes.
@@ -27,7 +27,7 @@ MIN_TEXTS = 30
 """Minimum number of texts per snapshot for a comparison."""
 
 MIN_SHARE_DIFFERENCE = 0.05
-"""Minimum relevant difference between the shares of two snapshots; smaller ones count as noise."""
+"""Smallest difference in the share of affected texts that counts as a change."""
 
 LENGTH_TOLERANCE = 0.01
 """Maximum relative difference between two text lengths that count as equal."""
@@ -127,14 +127,14 @@ def _check_length_peaks(
         for side in ("from", "to")
     )
     if min(before["texts"], after["texts"]) < MIN_TEXTS:
-        return undecided_outcome(f"fewer than {MIN_TEXTS} different texts")
+        return undecided_outcome(f"a snapshot has fewer than {MIN_TEXTS} different texts")
     comparison = ShareComparison(
         (before["heap"], before["texts"]), (after["heap"], after["texts"]), MIN_SHARE_DIFFERENCE
     )
     numbers = {"from": before, "to": after}
     says = (
-        f"before, {format_share(comparison.shares[0])} of texts end at {before['end']:,} {unit}; "
-        f"after, {format_share(comparison.shares[1])} at {after['end']:,} {unit}"
+        f"{format_share(comparison.shares[0])} of texts have about {before['end']:,} {unit} "
+        f"before, and {format_share(comparison.shares[1])} have about {after['end']:,} {unit} after"
     )
     if comparison.is_changed:
         sql = LENGTH_PEAKS_BY_HOST.format(length=length_sql, heap=LENGTH_TOLERANCE)
@@ -162,7 +162,7 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
     outcomes = []
     for kind, column, what, verdict in (
         ("misread", BOTH, "contain wrongly decoded characters", "texts are decoded differently"),
-        ("with_tags", BOTH, "contain HTML tags or entities", "HTML is not removed from texts"),
+        ("with_tags", BOTH, "contain HTML tags or entities", "HTML is removed differently"),
         ("unaccented", "text", "contain only ASCII characters", "texts are decoded differently"),
         ("untitled", "title", "have no title", "titles are extracted differently"),
     ):
@@ -170,8 +170,8 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
             (before[kind], before["texts"]), (after[kind], after["texts"]), MIN_SHARE_DIFFERENCE
         )
         says = (
-            f"before, {format_share(comparison.shares[0])} of pages {what}; "
-            f"after, {format_share(comparison.shares[1])}"
+            f"{format_share(comparison.shares[0])} of pages before and "
+            f"{format_share(comparison.shares[1])} after {what}"
         )
         outcome = create_share_outcome(comparison, says, verdict, numbers, max_detectable=0.5)
         if comparison.is_changed:

@@ -49,7 +49,7 @@ MIN_MISSING_RATIO = 0.3
 If fewer are missing, the counts of rare rows rose instead."""
 
 DETECTABLE_FACTOR = 4
-"""If a rise of a minimum by this factor would not be detected, the check is undecided."""
+"""The check is undecided if it would not detect a minimum that rose by this factor."""
 
 MAX_CANDIDATES = 30
 """Maximum number of candidate minimums when searching for the smallest detectable increase."""
@@ -95,16 +95,16 @@ TOTAL_IMPRESSIONS = "SELECT coalesce(sum(impressions), 0)::BIGINT FROM queries_f
 
 @dataclass(frozen=True)
 class PoissonCountModel:
-    """Poisson model that predicts, from the counts of one snapshot, those of the other snapshot.
+    """Poisson model that predicts the counts of one snapshot from the counts of the other snapshot.
 
-    It assumes that both snapshots have the same minimum count.
+    It assumes that both snapshots have the same minimum count. *This* snapshot is the one whose
+    counts are known to the model.
 
     Args:
         counts: Number of rows of this snapshot for each value; see `ValueCounts`.
-        growth: Sum of the values in this snapshot and sum of the values in the other snapshot, over
-            the rows that both snapshots contain; their ratio is the growth.
-        queries: For each value, the number of queries whose smallest row has this value; None if
-            each row is a query.
+        growth: Sums of the values in this snapshot and in the other snapshot, over the rows that
+            both contain; the growth is the second sum divided by the first.
+        queries: Number of queries by the smallest value of their rows; None if each row is a query.
     """
 
     counts: ValueCounts
@@ -117,7 +117,11 @@ class PoissonCountModel:
         return self.counts[0][0]
 
     def expected_rows_below(self, raised_minimum: int) -> float:
-        """Return how many rows are expected to be below a raised minimum in the other snapshot."""
+        """Return how many rows a raised minimum is expected to drop from the other snapshot.
+
+        These are the rows that the model predicts between the minimum of this snapshot and the
+        raised minimum.
+        """
         _, rows, missing, means = self._predict()
         cdf = scipy.stats.poisson.cdf
         inside = cdf(raised_minimum - 1, means) - cdf(self.minimum - 1, means)
@@ -138,9 +142,10 @@ class PoissonCountModel:
         return self.expected_rows_below(other_minimum) if other_minimum > self.minimum else 0.0
 
     def are_rows_dropped(self, raised_minimum: int) -> bool:
-        """Whether the other snapshot lacks rows that a raised minimum would drop.
+        """Whether the rows that a raised minimum would drop are missing from the other snapshot.
 
-        True if the raised minimum is expected to drop less than one row.
+        It suffices that `MIN_MISSING_RATIO` of them are missing. Also true if the raised minimum is
+        expected to drop less than one row.
         """
         values, rows, missing, means = self._predict()
         below = values < raised_minimum
@@ -148,14 +153,15 @@ class PoissonCountModel:
         return bool(dropped < 1 or missing[below].sum() >= MIN_MISSING_RATIO * dropped)
 
     def _predict(self) -> tuple[npt.NDArray[Any], ...]:
-        """Return the columns of `counts`, and for each value the mean in the other snapshot."""
+        """Return the columns of `counts`, and the mean predicted for each value."""
         values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
         return values, rows, missing, values * (self.growth[1] / self.growth[0])
 
     def _ratio_to_next_range(self, raised_minimum: int) -> float:
-        """Return the ratio of rows below a raised minimum to rows in the next range, at most 1.
+        """Return the number of rows below a raised minimum, divided by the number just above it.
 
-        Both ranges of values have the same width. The ratio is 1 if the next range has no rows.
+        The rows just above it are in the next range of values, which has the same width. The ratio
+        is at most 1, and it is 1 if the next range has no rows.
         """
         width = raised_minimum - self.minimum
         near = sum(rows for value, rows, _ in self.counts if value < raised_minimum)
@@ -167,7 +173,7 @@ class PoissonCountModel:
         return min(1.0, near / next_to) if next_to else 1.0
 
     def _query_to_row_ratio_below(self, raised_minimum: int) -> float:
-        """Return the number of queries per row, among the rows below a raised minimum."""
+        """Return the ratio of queries to rows, among the rows below a raised minimum."""
         if self.queries is None:
             return 1.0
         rows = sum(count for value, count, _ in self.counts if value < raised_minimum)
@@ -175,7 +181,7 @@ class PoissonCountModel:
         return queries / rows
 
     def find_smallest_detectable_minimum(self) -> int | None:
-        """Return the lowest raised minimum count that would be detected; None if none would be."""
+        """Return the lowest raised minimum that the check would detect; None if it detects none."""
         rise = (DETECTABLE_FACTOR - 1) * self.minimum
         tried = {self.minimum - (-rise * n // MAX_CANDIDATES) for n in range(1, MAX_CANDIDATES + 1)}
         for raised_minimum in sorted(tried):
@@ -213,9 +219,10 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         else:
             sees.append(f"a minimum of {raised} {label} instead of {least[0]}")
     if moved:
-        return Outcome(True, "; ".join(moved) + ": a threshold was changed", numbers)
+        return Outcome(True, "; ".join(moved) + ": a threshold changed", numbers)
     if blind:
-        return Outcome(None, "too few rows are close to a threshold", numbers, "; ".join(blind))
+        says = "the counts do not show whether a threshold changed"
+        return Outcome(None, says, numbers, "; ".join(blind))
     says = "no minimum count changed by more than chance allows"
     return Outcome(False, says, numbers, "; ".join(sees))
 
@@ -239,7 +246,7 @@ def _fit_count_models(
 def _describe_needed_impressions(
     connection: duckdb.DuckDBPyConnection, model: PoissonCountModel
 ) -> str:
-    """Describe how many impressions are needed to detect a rise of the minimum."""
+    """Return a phrase that says how many impressions are needed to detect a raised minimum."""
     raised = DETECTABLE_FACTOR * model.minimum
     change = f"a minimum of {raised} instead of {model.minimum}"
     impressions = connection.execute(TOTAL_IMPRESSIONS).fetchall()[0][0]
@@ -284,7 +291,10 @@ def _count_queries_by_smallest_value(
 def _sum_common_values(
     connection: duckdb.DuckDBPyConnection, table: str, value_sql: str
 ) -> tuple[int, int]:
-    """Return each snapshot's sum of the values of the rows in both; (1, 1) if either sum is 0."""
+    """Return the sums of the values in each snapshot, over the rows that are in both snapshots.
+
+    Both sums are 1 if either is 0, so that the growth is 1.
+    """
     sql = COMMON_SUMS.format(table=table, key=TABLE_KEYS[table], value=value_sql)
     before, after = connection.execute(sql).fetchall()[0]
     return (before, after) if before and after else (1, 1)

@@ -61,7 +61,7 @@ def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return undecided_outcome(f"fewer than {MIN_REMOVED} documents were removed")
     says = (
         f"of {numbers['removed']:,} removed pages, {numbers['loose']:,} reappear under a URL that "
-        f"differs only in scheme, www or slash, and {numbers['moved']:,} under another URL"
+        f"differs only in scheme, www or trailing slash, and {numbers['moved']:,} under another URL"
     )
     if (
         reappeared < MIN_REAPPEARED_SHARE

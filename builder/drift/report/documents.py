@@ -133,10 +133,10 @@ def _similarity_figure(pair: Mapping[str, Any]) -> Markup:
             histogram("Sequences in common", jaccard["histogram"], "updated"),
             histogram("Words in common", dice["histogram"], "added"),
         ),
-        f"The old and new text of an updated page have a median Jaccard coefficient of "
-        f"{jaccard['median']:.2f} over sequences of words and a median Dice coefficient of "
-        f"{dice['median']:.2f} over words; for a tenth of the pages, they are at most "
-        f"{jaccard['p10']:.2f} and {dice['p10']:.2f}.",
+        "Similarity of the old and new text of updated pages: the median Jaccard coefficient of "
+        f"word sequences is {jaccard['median']:.2f} (10th percentile {jaccard['p10']:.2f}), and "
+        f"the median Dice coefficient of words is {dice['median']:.2f} (10th percentile "
+        f"{dice['p10']:.2f}).",
     )
 
 

@@ -84,11 +84,11 @@ def _removed_documents_finding(drift: Drift) -> Iterator[str]:
     if not pairs:
         return
 
-    def departed_page_share(pair: Mapping[str, Any]) -> float:
+    def lost_page_share(pair: Mapping[str, Any]) -> float:
         left = int(pair["documents"]["removed"] + count_dropped_documents(pair["documents"]))
         return left / (left + _count_common_documents(pair))
 
-    most = max(pairs, key=departed_page_share)
+    most = max(pairs, key=lost_page_share)
     documents = most["documents"]
     left = documents["removed"] + count_dropped_documents(documents)
     if documents["removed_crawl_unknown"]:
@@ -129,7 +129,7 @@ def _describe_change(drift: Drift) -> str:
 
 
 def _count_common_documents(pair: Mapping[str, Any]) -> int:
-    """Count the documents in both snapshots; at least 1, because shares are divided by it."""
+    """Count the documents in both snapshots; at least 1, because it is used as a divisor."""
     return max(int(pair["documents"]["updated"] + pair["documents"]["unchanged"]), 1)
 
 
@@ -145,12 +145,11 @@ def _vocabulary_finding(drift: Drift) -> Iterator[str]:
     yield (
         f"The vocabulary {_describe_change(drift)} from {most['from']} to {most['to']} "
         f"(Jensen-Shannon divergence {format_decimal(most['js_bits'], 4)} bits): "
-        f"{_describe_unknown_words(most['oov_share'])}"
-        + (f"; {words} rose most." if words else ".")
+        f"{_describe_oov_share(most['oov_share'])}" + (f"; {words} rose most." if words else ".")
     )
 
 
-def _describe_unknown_words(oov_share: float) -> str:
+def _describe_oov_share(oov_share: float) -> str:
     if not oov_share:
         return "no word of the later snapshot is new"
     return f"{format_percent(oov_share, 2)} of the words in the later snapshot are new"

@@ -49,7 +49,7 @@ def judgements_section(drift: Drift) -> Markup:
             "Label stability", [_label_stability_table(pair) for pair in compared]
         ),
         collapse_figures_if_many(
-            "Fate of relevant pages",
+            "What happened to relevant pages",
             [
                 _relevant_pages_table(pair)
                 for pair in drift["pairs"]
@@ -100,11 +100,13 @@ def _grade_transition_figure(pair: Mapping[str, Any]) -> Markup:
     ]
     return figure(
         f"Grades of common pairs, {format_snapshot_pair(pair)}",
-        heat_map("Rows: grade before; columns: after", GRADE_NAMES, GRADE_NAMES, shades, texts),
-        f"{numbers.format_percent(qrels['kept_share'])} kept their grade, "
-        f"{numbers.format_percent(qrels['flip_rate'])} flipped, "
-        f"kappa {numbers.format_decimal(qrels['kappa'], 2)} "
-        f"(quadratic weighted {numbers.format_decimal(qrels['kappa_quadratic'], 2)}).",
+        heat_map(
+            "Rows: earlier grade; columns: later grade", GRADE_NAMES, GRADE_NAMES, shades, texts
+        ),
+        f"{numbers.format_percent(qrels['kept_share'])} of the pairs kept their grade, and "
+        f"{numbers.format_percent(qrels['flip_rate'])} flipped between grades 0 and 2; kappa is "
+        f"{numbers.format_decimal(qrels['kappa'], 2)} "
+        f"({numbers.format_decimal(qrels['kappa_quadratic'], 2)} with quadratic weights).",
     )
 
 
@@ -125,7 +127,7 @@ def _label_stability_table(pair: Mapping[str, Any]) -> Markup:
                 ]
             )
     return table(
-        f"Label stability by evidence, {format_snapshot_pair(pair)}",
+        f"Label stability by number of examinations, {format_snapshot_pair(pair)}",
         ("Examinations", "Pairs", "Grade kept", "Flipped"),
         rows,
     )
@@ -143,7 +145,7 @@ def _relevant_pages_table(pair: Mapping[str, Any]) -> Markup:
         for row in pair["qrels"]["relevant_before"]
     ]
     return table(
-        f"Fate of relevant pages, {format_snapshot_pair(pair)}",
+        f"What happened to relevant pages, {format_snapshot_pair(pair)}",
         ("Page", "Relevant", "Judged again", "Same grade", "Now grade 0"),
         rows,
     )

@@ -1,4 +1,4 @@
-"""Drift report sections on findings, sizes and checks, and charts that other sections share."""
+"""Sections of the drift report on findings, sizes and checks; and charts for other sections."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -207,7 +207,7 @@ def collapse_figures_if_many(summary: str, figures: Sequence[Markup]) -> Markup 
 
 
 def nest_tables_if_many(summary: str, tables: Sequence[Markup]) -> Markup | None:
-    """Join collapsible tables; nest more than `MAX_OPEN_FIGURES` tables in one collapsible."""
+    """Join collapsible tables, within one more collapsible if there are over `MAX_OPEN_FIGURES`."""
     return _collapse_content_if_many(summary, tables, join_markup(tables))
 
 

@@ -31,8 +31,8 @@ def summarize_undecided_checks(drift: Drift) -> list[str]:
     """
     names = dict.fromkeys(c["check"] for c in drift["checks"] if c["verdict"] == "cannot tell")
     text = (
-        f"{pluralize(len(names), 'check')}, mostly for lack of data that releases do not contain "
-        f"(--html and --format json give each reason): {', '.join(names)}"
+        f"{pluralize(len(names), 'check')}, mostly because releases lack the data that the checks "
+        f"need (--html and --format json give each reason): {', '.join(names)}"
     )
     return [text] if names else []
 

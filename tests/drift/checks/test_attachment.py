@@ -33,8 +33,8 @@ def test_a_trending_query_whose_results_rotate() -> None:
     outcome = attachment.check_judgements_per_query(asking([], [], (shown[:9], shown)))
     assert outcome == Outcome(
         None,
-        "the maximum number of judgements per query is 9 before and 60 after, all for pages that "
-        "were shown for their query",
+        "the maximum number of judgements per query is 9 before and 60 after; every judged "
+        "page was shown for its query",
         {"most_from": 9, "most_to": 60, "shown": True},
     )
 
@@ -65,9 +65,9 @@ def test_pages_that_do_not_mention_the_query() -> None:
         outcomes.append(attachment.check_query_mentions(connection))
     assert [outcome.is_construction for outcome in outcomes] == [True, False, None, None]
     assert outcomes[3].evidence == (
-        "100.0 % of judged pages before and 70.8 % after mention the rarest word of their query"
+        "the rarest word of the query occurs in 100.0 % of judged pages before and in 70.8 % after"
     )
-    sees = "only a share that drops to nearly that of another query's words is conclusive"
+    sees = "conclusive only if pages mention their own query hardly more often than another one"
     assert outcomes[3].detectable == sees
     numbers = outcomes[0].numbers["from"]
     assert (numbers["pairs"], numbers["mentions"]) == (250, 250)
@@ -104,8 +104,8 @@ def test_a_share_of_mentions_that_drops_by_a_third_is_not_conclusive() -> None:
     outcome = attachment.check_query_mentions(connection)
     assert outcome.is_construction is None
     assert outcome.evidence == (
-        "60.0 % of judged pages before and 40.0 % after mention the rarest word of their query"
+        "the rarest word of the query occurs in 60.0 % of judged pages before and in 40.0 % after"
     )
     assert outcome.detectable == (
-        "only a share that drops to nearly that of another query's words is conclusive"
+        "conclusive only if pages mention their own query hardly more often than another one"
     )

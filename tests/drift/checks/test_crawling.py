@@ -68,7 +68,8 @@ def test_hosts_that_a_crawl_lacks() -> None:
     )
     one = [row | {"in_crawl": 0 if n < 1 else 9} for n, row in enumerate(before)]
     outcome = crawling.check_host_coverage(covering(before, one, HostCoverage))
-    assert (outcome.is_construction, outcome.detectable) == (False, "2 hosts lost at the same time")
+    assert outcome.is_construction is False
+    assert outcome.detectable == "2 hosts that only one of the crawls contains"
     assert (
         crawling.check_host_coverage(covering(before[:4], after, HostCoverage)).is_construction
         is None
@@ -126,10 +127,10 @@ def test_a_crawl_of_shown_pages_only() -> None:
     outcome = sampled(25, shown_lost=2)
     assert outcome.is_construction is None
     assert outcome.evidence == (
-        "of sites in both snapshots, the later crawl lacks 25 of 50 pages that were not shown and "
+        "on sites in both snapshots, the later crawl lacks 25 of 50 pages that were not shown and "
         "2 of 100 shown pages and the earlier crawl lacks 0 of 25 pages that were not shown and 0 "
-        "of 98 shown pages: either one crawl omits pages that were not shown or many such pages "
-        "came or went"
+        "of 98 shown pages: either one crawl omits unshown pages or many such pages appeared or "
+        "disappeared"
     )
     few = sampled(9, shown_lost=2)
     assert (few.is_construction, few.detectable) == (False, "a difference of 21.0 points")
@@ -139,11 +140,11 @@ def test_a_crawl_of_shown_pages_only() -> None:
     all_gone = sampled(50)
     assert all_gone.is_construction is None
     assert all_gone.evidence == (
-        "of sites in both snapshots, the later crawl lacks 50 of 50 pages that were not shown and "
-        "0 of 100 shown pages: either one crawl omits pages that were not shown or many such pages "
-        "came or went"
+        "on sites in both snapshots, the later crawl lacks 50 of 50 pages that were not shown and "
+        "0 of 100 shown pages: either one crawl omits unshown pages or many such pages appeared or "
+        "disappeared"
     )
     assert sampled(31, crawled=True).evidence == (
-        "fewer than 20 pages of sites in both snapshots were not shown"
+        "fewer than 20 unshown pages belong to sites in both snapshots"
     )
     assert sampled(25, crawled=None).evidence == "the contents of the crawls are not recorded"

@@ -95,15 +95,15 @@ def test_grades_that_do_not_recur_decide_nothing() -> None:
     same = grading.check_recurring_grades(asking([], [], (before, before)))
     assert same == Outcome(
         False,
-        "the grades of 120 common pairs agree with a quadratic kappa of 1.00",
+        "the grades of 120 common pairs agree with a quadratic weighted kappa of 1.00",
         {"pairs_common": 120, "kappa_quadratic": 1.0},
-        "grades that agree no better than by chance",
+        "grades that agree no better than chance",
     )
     moved = [row | {"grade": n // 3 % 3} for n, row in enumerate(before)]
     assert grading.check_recurring_grades(asking([], [], (before, moved))) == Outcome(
         None,
-        "the grades of 120 common pairs agree with a quadratic kappa of 0.00: either users or "
-        "rankings changed, or clicks are attached to other results",
+        "the grades of 120 common pairs agree with a quadratic weighted kappa of 0.00: either "
+        "users or rankings changed, or clicks are attached to the wrong results",
         {"pairs_common": 120, "kappa_quadratic": 0.0},
     )
     few = grading.check_recurring_grades(asking([], [], (before[:99], moved)))

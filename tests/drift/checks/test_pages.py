@@ -37,14 +37,14 @@ def test_one_edit_on_many_pages() -> None:
     others = [change(100 + n, status="unchanged", band=None) for n in range(60)]
     outcome = pages.check_uniform_edits(holding(crawl(160), [], footer + others))
     assert outcome.is_construction is True
-    assert "60 of 120 common pages changed their length by exactly +7 words" in outcome.evidence
+    assert "60 of 120 common pages changed in length by exactly +7 words" in outcome.evidence
     shorter = [change(n, tokens_from=50 + n, tokens_to=49 + n) for n in range(60)]
     outcome = pages.check_uniform_edits(holding(crawl(160), [], shorter + others))
     assert "by exactly -1 word:" in outcome.evidence
     menu = [change(n, tokens_from=50 + n, tokens_to=60 + n, band="edited") for n in range(60)]
     outcome = pages.check_uniform_edits(holding(crawl(160), [], menu + others))
     assert outcome.evidence == (
-        "60 of 120 common pages changed their length by exactly +10 words: text extraction "
+        "60 of 120 common pages changed in length by exactly +10 words: text extraction "
         "changed, not the pages"
     )
     sentence = [change(n, tokens_from=50 + n, tokens_to=59 + n, band="edited") for n in range(60)]
@@ -77,7 +77,7 @@ def test_a_release_records_no_sample() -> None:
     """Its documents all count as sampled: it was clear that none entered or left the sample."""
     connection = holding(crawl(10), crawl(10))
     assert pages.check_sample_membership(connection) == Outcome(
-        None, "every document counts as sampled, as in a release that records no sample"
+        None, "all documents are marked as sampled, so the snapshots may not record a sample"
     )
     for side in ("from", "to"):
         store_recorded_parameters(connection, side, {"documents.sample_share": 1.0})

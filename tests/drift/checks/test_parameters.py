@@ -35,7 +35,7 @@ def test_formats_of_raw_files_that_differ() -> None:
     new = old | {"log.fields": {"clicks": "long_clicks", "user": "user"}}
     assert check_parameters(recording(old, new)) == Outcome(
         None,
-        "the raw files are read differently, and whether that is right depends on the files: "
+        "the raw files are read differently, which is right only if their format changed: "
         "log.fields.clicks clicks -> long_clicks",
         {"changed": {"log.fields.clicks": {"from": "clicks", "to": "long_clicks"}}},
     )

@@ -74,7 +74,7 @@ def test_a_prior_that_the_recorded_parameters_do_not_imply() -> None:
     assert estimating(scored(1, 1), scored(1, 1), UNIFORM).is_construction is False
     outcome = estimating(scored(1, 1), scored(4, 4), UNIFORM)
     assert outcome.is_construction is True
-    assert "the prior of the later scores is Beta(4, 4), but the recorded prior is Beta(1, 1)" in (
+    assert "the later scores imply the prior Beta(4, 4), but the recorded prior is Beta(1, 1)" in (
         outcome.evidence
     )
 
@@ -83,7 +83,7 @@ def test_scores_of_another_click_model() -> None:
     other = [row | {"attractiveness": 0.1 + 0.8 * n / 400} for n, row in enumerate(scored(1, 1))]
     outcome = estimating(scored(1, 1), other, UNIFORM)
     assert outcome.is_construction is True
-    assert "the later scores do not follow the recorded click model sdbn" in outcome.evidence
+    assert "the later scores do not match the recorded click model sdbn" in outcome.evidence
     assert estimating(scored(1, 1), other, None).is_construction is True
     assert estimating(other, other, None).is_construction is None
 

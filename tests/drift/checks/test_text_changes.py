@@ -1,4 +1,4 @@
-"""The check that the texts of common pages changed in different ways."""
+"""The check that common pages were edited independently of each other."""
 
 import pytest
 
@@ -16,7 +16,9 @@ def test_pages_that_keep_their_text(unchanged: int, found: bool | None) -> None:
     assert outcome.is_construction is found
     says = f"{unchanged} of 100 common pages have the same text"
     assert outcome.evidence == says + (
-        ": texts are extracted differently, or all were edited" if found is None else ""
+        ": either texts are extracted differently, or nearly all pages were edited"
+        if found is None
+        else ""
     )
     counts = {"shorter": 0, "longer": 0, "reformatted": 0, "swapped": 0}
     assert outcome.numbers == {"common": 100, "unchanged": unchanged, **counts}

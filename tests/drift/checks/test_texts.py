@@ -21,7 +21,7 @@ def long_texts(*, cut: int | None = None) -> Rows:
 def test_texts_that_end_at_one_length() -> None:
     outcome = texts.check_text_lengths(holding(long_texts(), long_texts(cut=400)))
     assert outcome.is_construction is True
-    assert "% at 400 characters: texts are truncated differently" in outcome.evidence
+    assert "% have about 400 characters after: texts are truncated differently" in outcome.evidence
     assert (
         texts.check_text_lengths(holding(long_texts(cut=400), long_texts())).is_construction is True
     )
@@ -48,7 +48,7 @@ def test_texts_that_are_read_by_another_rule(change: Any, evidence: str) -> None
     after = [row | {"text": change(row["text"])} for row in before]
     outcome = texts.check_text_damage(holding(before, after))
     assert outcome.is_construction is True
-    assert f"before, 0.0 % of pages contain {evidence}; after, 100.0 %" in outcome.evidence
+    assert f"0.0 % of pages before and 100.0 % after contain {evidence}" in outcome.evidence
     assert texts.check_text_damage(holding(before, before)).is_construction is False
     assert texts.check_text_damage(holding(before[:9], after)).is_construction is None
 
@@ -58,4 +58,5 @@ def test_titles_that_are_decoded_differently() -> None:
     after = [row | {"title": f"Ã\x89tÃ© {n}"} for n, row in enumerate(before)]
     outcome = texts.check_text_damage(holding(before, after))
     assert outcome.is_construction is True
-    assert "after, 100.0 %: texts are decoded differently" in outcome.evidence
+    says = "100.0 % after contain wrongly decoded characters: texts are decoded differently"
+    assert says in outcome.evidence

@@ -22,8 +22,8 @@ def test_addresses_of_another_form() -> None:
         return url_forms.check_url_forms(holding(before, [], rows))
 
     says = (
-        "of 60 removed pages, 60 reappear under a URL that differs only in scheme, www or slash, "
-        "and 0 under another URL; "
+        "of 60 removed pages, 60 reappear under a URL that differs only in scheme, www or "
+        "trailing slash, and 0 under another URL; "
     )
     every = changed(lambda n: n % 10 < 6)
     end = "6 of 10 hosts moved most of their pages: the id scheme changed, not the pages"
@@ -50,7 +50,8 @@ def test_sites_that_adopt_https() -> None:
     outcome = url_forms.check_url_forms(holding(before, after, rows))
     assert outcome.is_construction is None
     assert outcome.evidence == (
-        "of 100 removed pages, 100 reappear under a URL that differs only in scheme, www or slash, "
-        "and 0 under another URL; 10 of 10 hosts moved most of their pages; 100 pages have another "
-        "scheme: either sites changed between http and https or the id scheme changed"
+        "of 100 removed pages, 100 reappear under a URL that differs only in scheme, www or "
+        "trailing slash, and 0 under another URL; 10 of 10 hosts moved most of their pages; 100 "
+        "pages have another scheme: either sites changed between http and https or the id scheme "
+        "changed"
     )
