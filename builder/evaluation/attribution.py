@@ -1,9 +1,9 @@
 """Attributes score changes between snapshots to changes in documents, queries and judgements.
 
-Applies `builder.drift.attribution` to run files. For each system, measure and pair of snapshots,
-returns the score change and the contribution of each of the three causes. The contributions are
-computed from eight cells, one for each subset of the causes. A cell contains mean scores and query
-counts, computed with the causes in the subset held constant.
+Reads run files, and returns the score change and the contribution of each of the three causes for
+each system, measure and pair of snapshots. The method is described in `builder.drift.attribution`.
+The contributions are computed from eight cells, one for each subset of the causes. A cell contains
+mean scores and query counts, computed with the causes in the subset held constant.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ class AttributedScoreChange:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the values of `to_row`, and the mean scores behind them, as a JSON object."""
+        """Return the values of `to_row`, and the cells they are computed from, as a JSON object."""
         cells = [
             {
                 "held": sorted(cell.held),
@@ -88,15 +88,15 @@ def attribute_score_changes(
     """Attribute score changes between consecutive snapshots to documents, queries and judgements.
 
     Args:
-        qrels: Path of the `qrels.parquet` of each snapshot, by name in chronological order.
+        qrels: Path of each snapshot's `qrels.parquet`, by snapshot name, in chronological order.
         document_changes: Path of the collection's `changes/documents.parquet`.
         runs: Run files, or folders of run files, named as for `evaluate_paths`.
         measures: Names of measures, such as `nDCG@10`.
         depth: Number of documents evaluated per query.
         splits: Evaluate only queries of these splits.
-        earlier_statistics: Run files of the same systems for every later snapshot, ranked with the
-            collection statistics of the preceding snapshot (see `search_snapshot`). They split the
-            residual, which is the change that none of the causes explains. May be empty.
+        earlier_statistics: Run files of the same systems for every snapshot but the first, ranked
+            with the collection statistics of the preceding snapshot (see `search_snapshot`). They
+            split the residual, which is the change that none of the causes explains. May be empty.
 
     Raises:
         UsageError: No system has runs for consecutive snapshots, a path cannot be assigned to a
@@ -134,8 +134,8 @@ def attribute_score_changes(
     if not changes:
         assigned = ", ".join(f"{system} for {name}" for system, name in sorted(paths))
         raise UsageError(
-            "expected a system with runs for two consecutive snapshots of "
-            f"{', '.join(names)}, found runs of {assigned}"
+            "expected a system with runs for two consecutive snapshots among "
+            f"{', '.join(names)}, found only runs of {assigned}"
         )
     return sorted(changes, key=lambda change: (change.system, change.measure, change.pair))
 
@@ -154,17 +154,18 @@ def _read_ranking_with_earlier_statistics(
     qrels_paths: Mapping[str, Path],
     depth: int,
 ) -> pl.DataFrame:
-    """Read the ranking that used the collection statistics of the preceding snapshot.
+    """Read a system's ranking computed with the collection statistics of the preceding snapshot.
 
     Raises:
-        UsageError: There is no such run file for the system and snapshot.
+        UsageError: `earlier_run_files` contains no run of the system for the snapshot.
     """
     system, snapshot = system_and_snapshot
     if system_and_snapshot not in earlier_run_files:
         found = ", ".join(f"{s} for {n}" for s, n in sorted(earlier_run_files))
         raise UsageError(
             f"expected a run of {system} for {snapshot}, ranked with the statistics of the "
-            f"preceding snapshot, found {found}; its path must name the system and the snapshot"
+            f"preceding snapshot, found only runs of {found}; the path of a run must name its "
+            "system and snapshot"
         )
     run, _ = _read_run_with_aligned_ids(
         earlier_run_files[system_and_snapshot],
@@ -176,7 +177,7 @@ def _read_ranking_with_earlier_statistics(
 
 
 def unchanged_document_ids(document_changes: Path, pair: Pair) -> pl.Series:
-    """Return the ids of the documents that have the same words in both of two snapshots.
+    """Return the ids of the documents whose words are the same in both snapshots of a pair.
 
     Raises:
         DataError: The document changes between the two snapshots are not recorded.
@@ -194,9 +195,10 @@ def unchanged_document_ids(document_changes: Path, pair: Pair) -> pl.Series:
 def _read_run_with_aligned_ids(
     file: RunFile, qrels: pl.DataFrame, depth: int, snapshot_folder: Path
 ) -> tuple[Run, pl.DataFrame]:
-    """Read a run, and return it with the judgements of its snapshot.
+    """Read a run, and replace the ids in run and qrels with keys shared by all snapshots.
 
-    The ids in both are replaced with keys that are the same in all snapshots.
+    Raises:
+        DataError: The run has no results for any judged query.
     """
     run = read_snapshot_run(file.path, depth, snapshot_folder)
     scorer = RunScorer(qrels, [])

@@ -6,7 +6,7 @@ from builder.errors import UsageError
 
 
 def require(condition: bool, expected: str, actual: object) -> None:
-    """Raise an error that states the expected and the actual value if a condition is false.
+    """Raise an error with the expected and the actual value if a condition is false.
 
     Raises:
         UsageError: The condition is false.

@@ -88,8 +88,7 @@ class _LazyRun:
     Args:
         system: Name of the system.
         snapshot: Name of the snapshot.
-        score: Function that computes the scores of the run; it first reads the run if it is in a
-            file.
+        score: Function that computes the scores of the run, after reading it if it is in a file.
     """
 
     system: str
@@ -122,7 +121,8 @@ def evaluate(
     parameters = parameters or EvaluationParameters()
     if parameters.splits is not None:
         raise UsageError(
-            "splits are only supported for the files of a collection; filter the judgements instead"
+            "splits apply only to the files of a collection; filter judgements in memory by query "
+            "instead"
         )
 
     def score_function(run: Run) -> Callable[[RunScorer], RunScores]:

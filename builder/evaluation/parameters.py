@@ -49,7 +49,9 @@ class EvaluationParameters:
         check_depth(self.depth)
         known = get_args(Pairs)
         require(self.pairs in known, f"pairs to be one of {', '.join(known)}", self.pairs)
-        require(0 <= self.resamples <= 10**6, "resamples from 0 to 1000000", self.resamples)
+        require(
+            0 <= self.resamples <= 10**6, "a number of resamples from 0 to 1000000", self.resamples
+        )
         require(0 < self.confidence < 1, "a confidence level between 0 and 1", self.confidence)
         require(0 <= self.seed < 2**64, "a seed from 0 to 2^64 - 1", self.seed)
         require(0 < self.rbo_p < 1, "an RBO persistence between 0 and 1", self.rbo_p)

@@ -52,10 +52,10 @@ class TrendReport:
 
     Args:
         trends: One row per trend: key columns, columns of `TREND_SCHEMA`, and `slope_per_batch`.
-        ranking: One row per measure and system, by descending end point: rank (tied systems get the
-            minimum rank), key columns of the best trend, end_point, slope_per_day, p.
-        comparisons: One row per measure and pair of systems (equation 4): difference between the
-            slopes per day, z and two-sided p, and the reason if these three are null.
+        ranking: One row per measure and system, by descending end point, with columns rank (the
+            minimum for tied systems), key columns of the best trend, end_point, slope_per_day, p.
+        comparisons: One row per measure and pair of systems (equation 4), with the difference
+            between the slopes per day, z, two-sided p, and the reason if z and p are null.
         scores: Scores to which the trends were fitted, one row per trend and batch.
     """
 
@@ -191,7 +191,7 @@ def trend_report(
             in length.
     """
     trends = _fit_trends(scores, keys, residual_kind, batch_seconds)
-    best = _best_trends(trends, keys)
+    best = _select_best_trends(trends, keys)
     return TrendReport(trends, _rank_systems(best, keys), _compare_systems(best), scores)
 
 
@@ -212,8 +212,8 @@ def _fit_trends(
     )
 
 
-def _best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Select the trend with the highest end point of each system and measure.
+def _select_best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Select, for each system and measure, the trend with the highest end point.
 
     The selected trends are sorted by measure and descending end point.
     """
@@ -243,7 +243,7 @@ def _comparison_rows(best_trends: pl.DataFrame) -> Iterator[tuple[object, ...]]:
         if one[0] != two[0]:
             continue
         if None in one or None in two:
-            yield *one[:2], two[1], None, None, None, "a slope has no standard error"
+            yield *one[:2], two[1], None, None, None, "the standard error of a slope is undefined"
             continue
         test = compare_slopes(one[2], one[3], two[2], two[3])
         yield *one[:2], two[1], one[2] - two[2], test.statistic, test.p, test.reason

@@ -25,12 +25,12 @@ THREE_BATCHES = "the p-value of the Durbin-Watson test is undefined for 3 batche
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Linear trend of a system's scores over time; slopes are per unit of the times in `fit_trend`.
+    """Linear trend of a system's scores over time, as returned by `fit_trend`.
 
     Args:
         batches: Number n of batches with a defined score and a positive weight.
         intercept: Value of the fitted line at time 0.
-        slope: Change of the score per unit of time.
+        slope: Change in the score per unit of the times that `fit_trend` received.
         slope_se: HC3 standard error of the slope.
         t: t statistic of the slope, slope / slope_se (equation 3).
         df: Degrees of freedom of the t-test, n - 2.
@@ -40,9 +40,9 @@ class Trend:
         anderson_darling: Anderson-Darling statistic A^2 of the residuals (normality).
         anderson_darling_p: p-value of the Anderson-Darling test.
         durbin_watson: Durbin-Watson statistic d of the residuals (independence).
-        durbin_watson_p: Two-sided p-value of the Durbin-Watson test; null below 4 batches.
-        durbin_watson_p_positive: One-sided p-value of the test against positive correlation.
-        reason: Reason why a value above is null; null if all are defined.
+        durbin_watson_p: Two-sided p-value of the Durbin-Watson test; None for fewer than 4 batches.
+        durbin_watson_p_positive: One-sided p-value for the alternative of positive autocorrelation.
+        reason: Reason why one of the other values is None; None if all are defined.
     """
 
     batches: int
@@ -85,7 +85,9 @@ def fit_trend(
     n = int(counted.sum())
     if n < MIN_POINTS:
         return Trend(
-            n, reason=f"a trend needs {MIN_POINTS} batches with a positive weight, found {n}"
+            n,
+            reason=f"a trend needs at least {MIN_POINTS} batches with a score and a positive "
+            f"weight, found {n}",
         )
     last_time = float(t[-1])
     t, y, w = t[counted], y[counted], w[counted]

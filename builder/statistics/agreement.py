@@ -1,8 +1,8 @@
 """Inter-rater agreement: Cohen's kappa, Fleiss' kappa and Krippendorff's alpha.
 
-Coefficients are computed from tables of counts. They are None if no disagreement is expected, that
-is, if all ratings are the same or no unit has two ratings. Integer counts are summed as integers,
-so that results are identical on every machine.
+Coefficients are computed from tables of counts. They are None if no disagreement is expected by
+chance, because all ratings are the same or no unit has two ratings. Integer counts are summed as
+integers, so that results are identical on every machine.
 """
 
 import math
@@ -25,8 +25,8 @@ def cohen_kappa(table: Sequence[Sequence[int]], weights: Weights = "none") -> fl
     Args:
         table: Confusion matrix: number of units by rating of the first rater (rows) and rating of
             the second rater (columns), both ascending.
-        weights: Weight of a disagreement: constant (`none`), or linear or quadratic in the
-            difference between the ratings.
+        weights: Whether the weight of a disagreement is constant (`none`), or linear or quadratic
+            in the difference between the ratings.
 
     Returns:
         1 - observed / expected disagreement; None if no disagreement is expected.
@@ -96,7 +96,7 @@ def krippendorff_alpha(
 def _squared_differences(
     rating_totals: Floats, rating_values: Floats | None, metric: Metric
 ) -> Floats:
-    """Return the squared difference of each pair of ratings under a metric (Krippendorff 2011)."""
+    """Return the squared differences between all ratings under a metric (Krippendorff 2011)."""
     if metric == "nominal":
         return np.asarray(1.0 - np.eye(len(rating_totals)))
     if metric == "interval" and rating_values is not None:

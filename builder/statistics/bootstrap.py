@@ -129,7 +129,7 @@ def percentile_interval(
 def _interpolated_quantile(
     sorted_samples: Floats, n_defined: npt.NDArray[np.int64], q: float
 ) -> Floats:
-    """Return the linearly interpolated quantile of the first `n_defined` values of each column."""
+    """Return the `q` quantile of the first `n_defined` values per column, linearly interpolated."""
     position = q * np.maximum(n_defined - 1, 0)
     below = np.floor(position).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(n_defined - 1, 0))

@@ -61,8 +61,8 @@ def durbin_watson(residuals: Vector, precision: Vector, constraint: Vector) -> D
     Args:
         residuals: n residuals in chronological order, not all zero.
         precision: n inverse variances of the errors, up to a common factor.
-        constraint: n x 2 matrix C whose columns are orthogonal to the residuals: the design matrix
-            with rows multiplied by the weights.
+        constraint: n x 2 matrix C whose columns are orthogonal to the residuals, which is the
+            design matrix with its rows multiplied by the weights.
     """
     steps = np.diff(residuals)
     statistic = float(steps @ steps / (residuals @ residuals))
@@ -73,7 +73,7 @@ def durbin_watson(residuals: Vector, precision: Vector, constraint: Vector) -> D
 
 
 def durbin_watson_cdf(statistic: float, precision: Vector, constraint: Vector) -> float:
-    """Compute P(d <= statistic), the distribution function of d under independent normal errors.
+    """Compute P(d <= statistic) for the Durbin-Watson d under independent normal errors.
 
     Args:
         statistic: Value of d, in [0, 4].
@@ -97,7 +97,7 @@ def durbin_watson_cdf(statistic: float, precision: Vector, constraint: Vector) -
 def _log_characteristic_function(
     nodes: Vector, statistic: float, precision: Vector, basis: Vector
 ) -> ComplexVector:
-    """Compute the logarithm of phi(u) for each node u of the grid (see the module docstring)."""
+    """Compute the log characteristic function log phi(u) for each node u (see module docstring)."""
     log_k, log_s = _log_determinants(nodes, statistic, precision, basis)
     zero = np.zeros(1)
     log_k0, log_s0 = _log_determinants(zero, statistic, precision, basis)
@@ -108,7 +108,7 @@ def _log_characteristic_function(
 def _log_determinants(
     nodes: Vector, statistic: float, precision: Vector, basis: Vector
 ) -> tuple[ComplexVector, ComplexVector]:
-    """Compute log det K and log det C'K^-1 C for each node u (see the module docstring)."""
+    """Compute log det K(u) and log det C'K(u)^-1 C for each node u (see the module docstring)."""
     last = len(precision) - 1
     off = 2j * nodes
     log_k = np.zeros(len(nodes), dtype=np.complex128)

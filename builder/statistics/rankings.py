@@ -102,7 +102,7 @@ def spearman_correlation(pairs: Sequence[tuple[int, int]]) -> float | None:
 
 
 def _doubled_ranks(values: Sequence[int]) -> list[int]:
-    """Return twice the mean rank of each value, which is an integer also for ties."""
+    """Return twice the average rank of each value; doubling keeps the ranks of ties integral."""
     counts: dict[int, int] = {}
     for value in values:
         counts[value] = counts.get(value, 0) + 1

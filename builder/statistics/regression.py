@@ -26,7 +26,7 @@ class FittedLine:
 
     Args:
         level: Value of the line at `center`.
-        slope: Change of the score per unit of time.
+        slope: Change in the score per unit of time.
         center: Weighted mean of the times.
         residuals: Score minus fitted value of each of the n points.
         slope_se: HC3 standard error of the slope; NaN if one point has nearly all the weight.

@@ -1,16 +1,16 @@
 """Significance tests: t-tests of mean scores, Holm's correction and a normality test.
 
-The first axis of a score array is the query; a separate test is run along it for each index of the
-other axes.
-Tests return the statistic and the two-sided p-value of scipy, or NaN if a test is undefined (too
-few queries or no variance).
+The t-tests take arrays of scores whose first axis is the query, and run a separate test along this
+axis for each index of the other axes. They return the statistic and the two-sided p-value of scipy,
+or NaN if the test is undefined (too few queries or no variance).
 
-- Unpaired t-test with pooled variance (Student): a system in two snapshots (Breuer et al. 2020;
-  Keller et al. 2024, table 1, column p-val). Welch's test does not pool the variance.
-- Paired t-test: a system and the pivot in one snapshot (Keller et al. 2024, table 1, asterisk).
-- Fisher's exact test: shares of rows in two snapshots (drift checks).
-- Exact binomial test: missing queries of a topic (drift checks).
-- Lower tail of the chi-square distribution: counts that vary too little (drift checks).
+- The unpaired t-test with pooled variance (Student) compares a system in two snapshots (Breuer et
+  al. 2020; Keller et al. 2024, table 1, column p-val). Welch's test does not pool the variance.
+- The paired t-test compares a system with the pivot in one snapshot (Keller et al. 2024, table 1,
+  asterisk).
+- Fisher's exact test compares the shares of rows in two snapshots (drift checks).
+- The exact binomial test detects topics with missing queries (drift checks).
+- The lower tail of the chi-square distribution detects counts that vary too little (drift checks).
 - Holm's correction (Holm 1979) controls the family-wise error rate over all systems compared with
   a pivot. statsmodels supports only one family per call and no missing p-values, and takes 337 ms
   per family instead of 0.03 ms.
@@ -130,10 +130,10 @@ def student_t_p_value(statistic: float, df: float) -> float:
 
 
 def fisher_exact_p_value(first_counts: tuple[int, int], second_counts: tuple[int, int]) -> float:
-    """Return the two-sided p-value of Fisher's exact test that two proportions are equal.
+    """Return the two-sided p-value of Fisher's exact test for equal proportions in two groups.
 
     Args:
-        first_counts: Number of rows with a property, and number of all rows, in the first group.
+        first_counts: Number of rows with a property and total number of rows in the first group.
         second_counts: The same numbers for the second group.
 
     Returns:
@@ -144,7 +144,7 @@ def fisher_exact_p_value(first_counts: tuple[int, int], second_counts: tuple[int
 
 
 def binomial_p_value(successes: int, trials: int, rate: float) -> float:
-    """Return the one-sided p-value of the exact binomial test that the success rate exceeds `rate`.
+    """Return the one-sided p-value of an exact binomial test for a success rate above `rate`.
 
     Args:
         successes: Number of successes.

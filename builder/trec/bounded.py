@@ -1,7 +1,7 @@
 """Reads user-supplied files, plain or compressed with gzip or zstd, up to a size limit.
 
-Input: a path. Output: the decompressed bytes. The compression is detected from the first bytes, not
-from the file name. Truncated or damaged streams raise an error, as do files larger than the limit.
+The compression is detected from the first bytes, not from the file name. Truncated or damaged
+streams and files larger than the limit raise an error.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_decompressed_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the decompressed bytes of a file, without byte order mark, up to a size limit.
+    """Return the decompressed bytes of a file without byte order mark; reject files over a limit.
 
     Args:
         path: Path of a plain, gzip or zstd file.
@@ -116,6 +116,6 @@ def size_limit_error(path: Path, max_bytes: int) -> FormatError:
     """Return the error to raise for a file that decompresses to more than `max_bytes`."""
     return FormatError(
         f"expected at most {max_bytes} bytes after decompression, found more; split the file, or "
-        "raise max_bytes if you trust the file",
+        "raise the limit (parameter max_bytes) if you trust the file",
         path,
     )

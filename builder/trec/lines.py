@@ -1,10 +1,10 @@
 """Strict parser for whitespace-separated TREC files.
 
-Input: the bytes of a run (`query Q0 document rank score tag`), of qrels (`query 0 document grade`)
-or of a scores file (`query document score`). Output: a frame with one row per line in file order
-and the columns `query_id`, `doc_id` and the score or grade. A wrong number of columns, a malformed
-number or a duplicate (query, document) pair raises an error that names file and line. Blank lines
-and CRLF are accepted.
+Parses runs (`query Q0 document rank score tag`), qrels (`query 0 document grade`) and scores files
+(`query document score`) into a frame with one row per line, in file order, and the columns
+`query_id`, `doc_id` and the score or grade. A wrong number of columns, a malformed number or a
+duplicate (query, document) pair raises an error that names file and line. Blank lines and CRLF are
+accepted.
 
 Files whose columns are separated by single characters are parsed by Arrow. All other files, and
 files with an error, are parsed line by line, which gives the same rows, or the number of the line

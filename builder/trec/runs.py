@@ -1,8 +1,9 @@
 """Reads, ranks, truncates and writes TREC runs.
 
-Input: run files (plain, gzip, zstd) or frames of scored documents. Output: `Run`, in which each
-query has unique documents in the order of trec_eval: by descending score (as a 32-bit float), then
-by descending document id (in byte order). The rank column of a file is ignored.
+A `Run` is read from a file (plain, gzip, zstd) or created from a frame of scored documents. Each of
+its queries has unique documents in the order of trec_eval, which sorts by descending score (as a
+32-bit float) and then by descending document id (in byte order). The rank column of a file is
+ignored.
 """
 
 import gzip
@@ -66,15 +67,16 @@ class Run:
         if depth == self.depth:
             return self
         if self.depth is not None and (depth is None or depth > self.depth):
+            requested = "unlimited depth" if depth is None else f"depth {depth}"
             raise UsageError(
-                f"run {self.tag}: cannot extend to depth {depth or 'unlimited'}, because the run "
-                f"was truncated at {self.depth}; read the file again with a larger depth"
+                f"run {self.tag}: cannot extend to {requested}, because the run was truncated at "
+                f"depth {self.depth}; read the file again with a larger depth"
             )
         return Run(self.tag, self.ranking.filter(pl.col("rank") <= depth), depth)
 
 
 def check_depth(depth: int | None) -> None:
-    """Raise an error if a run depth is below 1; None means unlimited and is valid.
+    """Raise an error if a run depth is below 1; None is valid and means unlimited depth.
 
     Raises:
         UsageError: The depth is below 1.

@@ -424,7 +424,8 @@ def test_a_change_of_score_is_attributed(
     assert run("attribute", built.root, bm25, "--earlier-statistics", other) == 2
     assert (
         "expected a run of bm25 for 2022-07, ranked with the statistics of the preceding snapshot, "
-        "found other for 2022-07, other for 2022-08; its path must name the system and the snapshot"
+        "found only runs of other for 2022-07, other for 2022-08; the path of a run must name its "
+        "system and snapshot"
     ) in " ".join(capsys.readouterr().err.split())
     only = tmp_path / "only/2022-06.txt.gz"
     only.parent.mkdir()

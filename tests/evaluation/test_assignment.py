@@ -83,7 +83,7 @@ def test_dates_are_looked_for_in_the_file_name_and_two_folders() -> None:
             assign_runs([Path(path)], SNAPSHOTS)
         assert str(caught.value) == (
             f"{path}: expected the name of a snapshot (2022-06, 2022-06-15, 2022-07) in the file "
-            "or folder name, as in bm25/2022-06.txt or bm25_2022-06.txt; the file does not exist"
+            "or folder name, such as bm25/2022-06.txt or bm25_2022-06.txt; the file does not exist"
         )
 
 

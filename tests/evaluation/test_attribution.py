@@ -71,8 +71,8 @@ def test_a_system_needs_runs_for_consecutive_snapshots(
     with pytest.raises(UsageError) as caught:
         attribute_score_changes(qrels, changes, [runs / "2022-06.txt"], ["P@1"])
     assert str(caught.value) == (
-        "expected a system with runs for two consecutive snapshots of 2022-06, 2022-07, found runs "
-        "of s for 2022-06"
+        "expected a system with runs for two consecutive snapshots among 2022-06, 2022-07, found "
+        "only runs of s for 2022-06"
     )
 
 

@@ -123,9 +123,7 @@ def test_statistics_of_a_snapshot(tmp_path: Path) -> None:
     )
     assert snapshot_bm25_statistics(parts, Bm25Parameters("en")).mean_length == 2.0
     assert snapshot_bm25_statistics([parts[0], parts[0]]).frequencies == {"eau": 2, "chaud": 2}
-    with pytest.raises(
-        DataError, match="BM25: expected documents with words for collection statistics, found none"
-    ):
+    with pytest.raises(DataError, match="BM25: expected documents with index terms, found none"):
         snapshot_bm25_statistics([])
 
 
@@ -191,7 +189,7 @@ def test_a_snapshot_that_was_not_translated(tmp_path: Path) -> None:
         search_snapshot(parts, asked, Bm25Parameters("en"))
     snapshot(tmp_path)
     pl.read_parquet(parts[1]).with_columns(text_en=pl.lit(None, pl.String)).write_parquet(parts[1])
-    with pytest.raises(DataError, match=r"part-1.parquet: expected texts in column text_en"):
+    with pytest.raises(DataError, match=r"part-1.parquet: expected text in column text_en"):
         search_snapshot(parts, asked, Bm25Parameters("en"))
     with pytest.raises(UsageError, match="cannot read Parquet file"):
         search_snapshot([tmp_path / "absent.parquet"], asked)

@@ -347,7 +347,7 @@ def test_wrong_use(make_qrels, make_run) -> None:
     ):
         evaluate(qrels, {"bm25": {"2023-01": runs["bm25"]["2022-06"]}})
     shallow = {"bm25": {"2022-06": make_run({"q1": ["a"]}, depth=10)}}
-    with pytest.raises(UsageError, match="was truncated at 10"):
+    with pytest.raises(UsageError, match="was truncated at depth 10"):
         evaluate(qrels, shallow)
     with pytest.raises(UsageError, match="largest cutoff"):
         evaluate(qrels, shallow, EvaluationParameters(("P@20",), depth=10))
@@ -447,7 +447,7 @@ def test_splits(tmp_path: Path, make_qrels, make_run) -> None:
     assert set(found.query_scores["query_id"]) == {"q2", "q3", "q4"}
     assert set(found.effectiveness["unjudged"]) == {1, 2}
     assert "|splits:test|" in found.signature()
-    with pytest.raises(UsageError, match="filter the judgements"):
+    with pytest.raises(UsageError, match="filter judgements in memory"):
         evaluate(qrels, runs, parameters)
 
 
@@ -543,8 +543,13 @@ def test_summary_has_every_selected_comparison(pairs, expected, make_qrels, make
     [
         ((1, 0), (1, 0), None, None),
         ((1, 0), (1,), None, "Welch's test needs at least two queries in each snapshot"),
-        ((1,), (0,), "the test needs a query in each snapshot and three in total", ""),
-        ((1, 0, 1), (), "the test needs a query in each snapshot and three in total", ""),
+        ((1,), (0,), "the test needs at least one query in each snapshot and three in total", ""),
+        (
+            (1, 0, 1),
+            (),
+            "the test needs at least one query in each snapshot and three in total",
+            "",
+        ),
         ((1, 1), (1,), "the scores have no variance", ""),
         ((1, 1), (1, 1), "the scores have no variance", "the scores have no variance"),
     ],

@@ -206,7 +206,7 @@ def test_only_the_rarest_terms_of_a_long_query_are_candidates() -> None:
 
 
 WRONG_RM3 = "RM3: expected fb_docs >= 1, fb_terms >= 1 and original_weight in [0, 1], found "
-WRONG_KEYQUERY = "keyqueries: expected values >= 1 and max_terms <= 4, found "
+WRONG_KEYQUERY = "keyqueries: expected parameters >= 1 and max_terms <= 4, found "
 
 
 @pytest.mark.parametrize(

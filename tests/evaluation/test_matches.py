@@ -126,7 +126,7 @@ def test_names_without_an_order_in_time_are_named(
         (tmp_path / f"{name}.qrels").write_text("q1 0 d1 1\n")
     find_qrels(tmp_path)
     warning = (
-        f"warning: snapshots are compared in the order of their names: {ordered}; if this is not "
-        "their order in time, name the files after dates, such as 2022-06.qrels\n"
+        f"warning: snapshots are compared in the order of their names ({ordered}); if this order "
+        "is not chronological, name the files after dates, such as 2022-06.qrels\n"
     )
     assert capsys.readouterr().err == (warning if ordered else "")

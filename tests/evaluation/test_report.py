@@ -63,7 +63,7 @@ def test_drops_are_drawn_from_the_largest_to_the_smallest(make_qrels, make_run) 
     }
     page = html_report(evaluate(qrels, runs, EvaluationParameters(("P@1",), resamples=0)))
     (chart,) = re.findall(
-        r'aria-label="s, 2022-06 to 2022-07: drop of P@1".*?</svg>', page, re.DOTALL
+        r'aria-label="s, 2022-06 to 2022-07: drop in P@1".*?</svg>', page, re.DOTALL
     )
     assert re.findall(r"<rect.*?<title>(.*?)</title>", chart) == ["1.0000", "0.0000", "-1.0000"]
 
@@ -82,6 +82,6 @@ def test_every_chart_of_the_paper_is_there(page: str) -> None:
         "nDCG, 2022-06 to 2022-07: delta RI against effect ratio",
         "P@1, 2022-06 to 2022-07: delta RI against effect ratio",
     ]
-    assert "better, 2022-06 to 2022-07: drop of nDCG" in titles
+    assert "better, 2022-06 to 2022-07: drop in nDCG" in titles
     assert page.count('<table class="sortable">') == 2
     assert "nan" not in page.lower().replace("significance", "")

@@ -63,7 +63,7 @@ def test_depth_cuts_after_ranking_and_is_recorded(tmp_path: Path) -> None:
     assert run.truncate(2) is run
     assert read_run(path, None).depth is None
     for deeper in (3, None):
-        with pytest.raises(UsageError, match="was truncated at 2"):
+        with pytest.raises(UsageError, match="was truncated at depth 2"):
             run.truncate(deeper)
     with pytest.raises(UsageError, match="at least 1"):
         read_run(path, 0)

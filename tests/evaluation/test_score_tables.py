@@ -90,8 +90,9 @@ def test_a_table_with_the_columns_in_another_order_is_refused(tmp_path: Path) ->
     with pytest.raises(UsageError) as caught:
         evaluate_paths({"2022-06": qrels}, [table], PARAMETERS)
     assert str(caught.value) == (
-        f"{table}: expected scores for AP, found no measures; the format is `measure query value` "
-        "as printed by trec_eval -q, or CSV with the columns query_id, measure and score"
+        f"{table}: expected scores for AP, found no measures; the expected format is "
+        "`measure query value` as printed by trec_eval -q, or CSV with the columns query_id, "
+        "measure and score"
     )
 
 

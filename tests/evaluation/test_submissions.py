@@ -59,7 +59,7 @@ def test_other_archives_are_named(tmp_path: Path) -> None:
         pass
     assert str(caught.value) == (
         f"{path}: expected runs in the archive, found a nested archive "
-        "'bm25/inner_2022-06.zip'; unpack both and pass the folder of the runs"
+        "'bm25/inner_2022-06.zip'; unpack both and pass the folder that contains the runs"
     )
     for name in ("runs.tar.gz", "bm25_2022-06.tgz", "runs/2022-06.zip"):
         other = tmp_path / name
@@ -137,7 +137,7 @@ def test_messages_have_three_examples(tmp_path: Path) -> None:
         "several_tags": "expected one tag, found t1, t2, t3, and 2 more",
     }
     assert messages(tmp_path, "q7 Q0 c 2 2.0 t\nq7 Q0 d 1 1.0 t\n") == {
-        "no_known_query": "expected queries of the snapshot, found only q7",
+        "no_known_query": "expected queries of the snapshot, found only other queries: q7",
         "unknown_documents": "documents not in the snapshot: c, d",
         "missing_queries": "queries without results: q1, q2",
         "ranks_and_scores": "ranks contradict the scores (only scores are evaluated) "

@@ -107,7 +107,9 @@ def test_slopes_without_error_are_not_compared():
 def test_fewer_than_three_batches(count):
     trend = fit_trend(range(count), [0.1, 0.7][:count], [1, 1][:count])
     assert trend == Trend(
-        count, reason=f"a trend needs 3 batches with a positive weight, found {count}"
+        count,
+        reason="a trend needs at least 3 batches with a score and a positive weight, "
+        f"found {count}",
     )
 
 

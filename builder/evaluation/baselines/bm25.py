@@ -127,7 +127,7 @@ class Bm25Index:
     def weighted_scores(
         self, terms: TermIds, weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Return, for every document, the weighted sum of the BM25 scores of distinct terms."""
+        """Return the BM25 score of every document for a query of distinct, weighted terms."""
         scores = np.zeros(len(self))
         for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
             documents, values = self.postings(term)
@@ -135,9 +135,9 @@ class Bm25Index:
         return scores
 
     def top_hits(self, query_id: str, scores: npt.NDArray[np.floating[Any]]) -> pl.DataFrame:
-        """Return the top documents with positive scores for a query.
+        """Return the `depth` documents with the highest positive scores for a query.
 
-        There are more than `depth` documents if several have the score at rank `depth`.
+        Documents whose score is equal to the score at rank `depth` are also returned.
 
         Returns:
             Columns `query_id`, `doc_id`, `score`.
@@ -149,7 +149,7 @@ class Bm25Index:
     def top_documents(
         self, scores: npt.NDArray[np.floating[Any]], depth: int
     ) -> npt.NDArray[np.int64]:
-        """Return the document numbers of the `depth` highest positive scores, best first.
+        """Return the numbers of the `depth` documents with the highest positive scores, best first.
 
         Ties are broken as in trec_eval.
         """
@@ -268,7 +268,7 @@ def _top_indexes_with_ties(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.floating[Any]]]:
     """Return the indexes and values of the top `depth` positive scores, in index order.
 
-    Scores that are equal to the one at rank `depth` are also returned.
+    Scores that are equal to the score at rank `depth` are also returned.
     """
     positive = np.flatnonzero(scores > 0)
     values = scores[positive]

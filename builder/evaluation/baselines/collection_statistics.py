@@ -1,8 +1,8 @@
 """Collection statistics of BM25: number of documents, mean length, and document frequencies.
 
-With the statistics of an earlier snapshot, BM25 scores a later snapshot as it scored the earlier
-one: a document with the same words gets the same score, however other documents changed. This
-separates the effect of changed collection statistics on scores from all other effects.
+If BM25 searches a later snapshot with the statistics of an earlier one, a document whose words did
+not change keeps its score, whatever happened to other documents. This separates the effect of
+changed collection statistics on scores from all other effects.
 """
 
 from array import array
@@ -47,11 +47,16 @@ class CollectionStatistics:
     def rescale_parameters(
         self, index_statistics: "CollectionStatistics", k1: float, b: float
     ) -> tuple[float, float]:
-        """Return k1 and b adjusted so that an index uses `self.mean_length` as mean length.
+        """Return k1 and b, adjusted so that an index scores with `self.mean_length` as mean length.
 
-        `index_statistics` are the statistics of the indexed documents. BM25 adds the summands
-        k1 (1 - b) and k1 b length / mean length to the term frequency. The adjustment multiplies
-        the second summand by `index_statistics.mean_length` / `self.mean_length`.
+        The denominator of BM25 is the sum of the term frequency, k1 (1 - b), and
+        k1 b length / mean length. The new values leave the second summand unchanged, and multiply
+        the third by `index_statistics.mean_length` / `self.mean_length`.
+
+        Args:
+            index_statistics: Statistics of the indexed documents.
+            k1: Value of k1 before the adjustment.
+            b: Value of b before the adjustment.
         """
         constant, slope = k1 * (1 - b), k1 * b * index_statistics.mean_length / self.mean_length
         total = constant + slope
@@ -81,7 +86,7 @@ def compute_collection_statistics(
         progress.advance(batch.height)
     progress.finish()
     if not length:
-        raise DataError("BM25: expected documents with words for collection statistics, found none")
+        raise DataError("BM25: expected documents with index terms, found none")
     known = dict(zip(analyzer.vocabulary, frequencies.tolist(), strict=True))
     return CollectionStatistics(count, length / count, known)
 
@@ -101,7 +106,7 @@ def _add_document_frequencies(
     document_terms: list[npt.NDArray[np.int32]],
     vocabulary_size: int,
 ) -> npt.NDArray[np.int64]:
-    """Return document frequencies by term id, increased by the terms of a batch of documents."""
+    """Return document frequencies by term id after a batch of documents is added."""
     distinct = (
         np.concatenate([np.unique(term_ids) for term_ids in document_terms])
         if document_terms

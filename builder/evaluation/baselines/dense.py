@@ -97,7 +97,7 @@ def _merge_top_documents(
     doc_ids: pl.Series,
     depth: int,
 ) -> pl.DataFrame:
-    """Merge the best documents so far with those of a batch, including ties at rank `depth`."""
+    """Add the documents of a batch to the top documents per query; keep ties at rank `depth`."""
     frames = [best]
     for query, row in zip(query_ids, scores, strict=True):
         kept = np.arange(len(row))

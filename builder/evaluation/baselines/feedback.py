@@ -1,8 +1,8 @@
 """Relevance feedback from earlier snapshots: texts of documents that were judged relevant.
 
-The text of a document is the one that was judged, even if the document changed or disappeared
-later. Ids are those of the later snapshot: if an imported release uses different ids in each
-snapshot, the earlier ids are converted.
+The text of a document is the one that was judged, even if the document was changed or removed
+later. Ids are converted to those of the snapshot that will be searched, because an imported release
+may use different ids in each snapshot.
 """
 
 from collections.abc import Sequence

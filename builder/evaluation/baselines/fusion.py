@@ -91,8 +91,8 @@ def rerank(
 
     Args:
         run: Run to re-rank.
-        scores: Columns `query_id`, `doc_id`, `score`, as from `read_scores`; pairs that are not in
-            the run are ignored.
+        scores: Columns `query_id`, `doc_id`, `score`, such as the result of `read_scores`; pairs
+            that are not in the run are ignored.
         top: Number of documents per query to re-rank.
         tag: Name of the new run.
         depth: Number of documents to keep per query; None for all.

@@ -1,8 +1,9 @@
 """Keyqueries: short queries that rank known relevant documents at the top.
 
-Hagen et al. 2016 (Supporting Scholarly Search with Keyqueries) define a keyquery of documents as a
-minimal query whose results contain them at the top. Keller et al. 2025 (Counterfactual Query
-Rewriting) derive keyqueries from documents that were relevant in earlier snapshots.
+Hagen et al. 2016 (Supporting Scholarly Search with Keyqueries) define a keyquery for a set of
+documents as a minimal query that ranks these documents at the top. Keller et al. 2025
+(Counterfactual Query Rewriting) derive keyqueries from documents that were relevant in earlier
+snapshots.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +56,7 @@ class KeyQueryParameters:
         if min(vars(self).values()) < 1 or self.max_terms > MAX_TERMS:
             values = ", ".join(f"{name}={value}" for name, value in vars(self).items())
             raise UsageError(
-                f"keyqueries: expected values >= 1 and max_terms <= {MAX_TERMS}, found {values}"
+                f"keyqueries: expected parameters >= 1 and max_terms <= {MAX_TERMS}, found {values}"
             )
 
 
@@ -65,23 +66,24 @@ def find_keyqueries(
     feedback: pl.DataFrame,
     parameters: KeyQueryParameters | None = None,
 ) -> pl.DataFrame:
-    """Replace each query with a keyquery of its relevant documents from earlier snapshots.
+    """Replace each query with a keyquery for its relevant documents from earlier snapshots.
 
-    Candidates are all sets of up to `max_terms` candidate terms: the `fb_terms` rarest terms of the
-    query, and the `fb_terms` terms with the highest P(w|R) idf(w) in its relevance model R. Of the
-    candidates with at least `min_results` results, the keyquery is the one with the highest
-    DCG@`top` of the relevant documents in the index; ties are broken in favor of fewer terms.
-    Documents with tied scores all get the worst of their ranks.
+    The candidate terms are the `fb_terms` rarest terms of the query and the `fb_terms` other terms
+    with the highest P(w|R) idf(w), where R is the relevance model of the relevant documents. Every
+    set of up to `max_terms` candidate terms is a candidate query. Among the candidate queries that
+    retrieve at least `min_results` documents, the keyquery is the one with the highest DCG@`top` of
+    the relevant documents in the index; ties are broken in favor of fewer terms. Documents with
+    tied scores all get the worst of their ranks.
 
     Args:
         index: Index of the snapshot.
         queries: Columns `query_id` and `text`.
-        feedback: Relevant documents, as from `read_earlier_feedback`.
+        feedback: Relevant documents, as returned by `read_earlier_feedback`.
         parameters: Parameters of keyqueries; None for the defaults.
 
     Returns:
         Table with schema `EXPANDED` and one row per query. A query is unchanged if no candidate
-        ranks a relevant document at the top.
+        query ranks a relevant document among the first `top`.
     """
     parameters = parameters or KeyQueryParameters()
     numbers = {doc_id: number for number, doc_id in enumerate(index.doc_ids)}
@@ -104,7 +106,7 @@ def _best_candidate_query(
     targets: Sequence[int],
     parameters: KeyQueryParameters,
 ) -> TermIds:
-    """Return the term ids of the best candidate query, or an empty array if none qualifies."""
+    """Return the term ids of the keyquery, or an empty array if no candidate query qualifies."""
     if not targets:
         return np.zeros(0, np.int32)
     terms = _candidate_terms(index, query, documents, parameters.fb_terms)

@@ -64,7 +64,7 @@ def rm3(
     Args:
         index: Index of the snapshot; must be built with `keep_terms` if a query has no feedback.
         queries: Columns `query_id` and `text`.
-        feedback: Relevant documents, as from `read_earlier_feedback`.
+        feedback: Relevant documents, as returned by `read_earlier_feedback`.
         parameters: Parameters of RM3; None for the defaults.
 
     Returns:

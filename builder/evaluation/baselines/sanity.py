@@ -61,7 +61,7 @@ def run_sanity_check(
         progress: Reports the number of indexed documents.
 
     Raises:
-        MissingExtraError: The extras [baseline] and [evaluation] are not installed.
+        MissingExtraError: The extra [baseline] or [evaluation] is not installed.
     """
     progress = progress or NoProgress()
     return [

@@ -25,7 +25,7 @@ def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
     texts = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
     if texts["text"].null_count():
         raise DataError(
-            f"{queries}: expected a text in every row of column {column}, found nulls; "
+            f"{queries}: expected text in every row of column {column}, found nulls; "
             "the snapshot was not translated"
         )
     return texts
@@ -52,7 +52,7 @@ def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]
                 frame = pl.DataFrame(batch)
                 if frame.height and frame[text].null_count() == frame.height:
                     raise DataError(
-                        f"{path}: expected texts in column {text}, found only nulls; "
+                        f"{path}: expected text in column {text}, found only nulls; "
                         "the documents were not translated"
                     )
                 yield frame.select("doc_id", text=_full_text_expression(suffix))
@@ -63,7 +63,7 @@ def _full_text_expression(suffix: str) -> pl.Expr:
 
 
 def read_document_texts(files: Sequence[Path], doc_ids: pl.Series, suffix: str) -> pl.DataFrame:
-    """Read the texts of documents, selected by id, into a table of `doc_id` and `text`.
+    """Read the texts of the given documents into a table with columns `doc_id` and `text`.
 
     Raises:
         UsageError: A file is missing.

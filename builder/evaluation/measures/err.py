@@ -1,8 +1,8 @@
 """Expected reciprocal rank (ERR): Chapelle, Metzler, Zhang & Grinspan 2009, equation 4.
 
-A document of grade g satisfies the user with probability (2^g - 1) / 2^max. This package
-implements ERR because the common implementation (gdeval) has a fixed maximum grade and requires
-numeric query ids.
+A document of grade g satisfies the user with probability (2^g - 1) / 2^max, where max is the
+highest grade of the relevance scale. This package implements ERR because the common implementation
+(gdeval) has a fixed maximum grade and requires numeric query ids.
 """
 
 from typing import TYPE_CHECKING
@@ -33,7 +33,8 @@ def expected_reciprocal_rank(grades: "Ints", max_grade: int) -> Floats:
     if grades.size and grades.max() > max_grade:
         raise DataError(
             f"ERR with maximum grade {max_grade}: found grade {grades.max()} in the judgements; "
-            f"set the parameter max to {grades.max()} or higher, as in ERR@10(max={grades.max()})"
+            f"set the parameter max to {grades.max()} or higher, for example "
+            f"ERR@10(max={grades.max()})"
         )
     stop = (np.exp2(np.maximum(grades, 0)) - 1) / 2.0**max_grade
     reach = np.cumprod(np.hstack([np.ones((len(grades), 1)), 1 - stop[:, :-1]]), axis=1)

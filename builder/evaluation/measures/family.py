@@ -25,7 +25,7 @@ class MeasureFamily:
         source: Paper that defines the family, or a short description.
         cutoff: Whether the cutoff `@k` is required, optional or not allowed.
         parameters: Integer parameters with their defaults.
-        always_in_name: Parameters included in names of measures even with their default values.
+        always_in_name: Parameters that measure names include even for the default value.
         compute: Function that computes the scores; None for measures of trec_eval and ir_measures.
     """
 

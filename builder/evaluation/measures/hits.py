@@ -1,7 +1,7 @@
 """Finds the judged documents that a run retrieved, with rank and grade.
 
-The measures of trec_eval, ERR and Judged@k need no other documents: unjudged documents only affect
-the ranks of judged ones.
+No other documents are needed to compute the measures of trec_eval, ERR and Judged@k, because
+unjudged documents only affect the ranks of judged ones.
 """
 
 from collections.abc import Sequence

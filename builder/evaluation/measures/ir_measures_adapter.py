@@ -53,7 +53,7 @@ def ir_measures_scores(
 
     Args:
         names: Names of measures, with the prefix `ir_measures:`.
-        qrels: Columns `query_id`, `doc_id`, `grade`. No query has only negative grades.
+        qrels: Columns `query_id`, `doc_id`, `grade`; each query has a grade of at least 0.
         query_ids: Ids of the judged queries, in the row order of the result.
         run: Run for the same snapshot.
 

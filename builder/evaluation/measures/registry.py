@@ -186,13 +186,13 @@ def _parse_parameters(assignments: str, family: MeasureFamily, measure_name: str
         if match is None or match[1] not in family.parameters or match[1] in given:
             known = ", ".join(f"{key}={value}" for key, value in family.parameters.items())
             raise UsageError(
-                f"measure {measure_name!r}: expected parameters of {family.name} "
-                f"({known or 'none'}), "
-                f"found {part!r}"
+                f"measure {measure_name!r}: invalid or repeated parameter {part!r}; "
+                f"{family.name} accepts {f'{known} (defaults)' if known else 'no parameters'}"
             )
         given[match[1]] = int(match[2])
         if not 1 <= given[match[1]] <= 30:
             raise UsageError(
-                f"measure {measure_name!r}: expected {match[1]} from 1 to 30, found {match[2]}"
+                f"measure {measure_name!r}: expected a value of {match[1]} from 1 to 30, "
+                f"found {match[2]}"
             )
     return given

@@ -70,8 +70,8 @@ class TrecEvalScorer:
     def _build_placeholder_run(self, hits: Hits) -> dict[str, dict[str, float]]:
         """Build a run for pytrec_eval, with placeholders for unjudged documents.
 
-        Returns a mapping from the id of each query with a relevant hit to a mapping from document
-        id to score.
+        Returns scores by query id and then by document id. Queries without a relevant hit are
+        omitted.
         """
         deepest = np.zeros(len(self._queries), dtype=np.int64)
         relevant = hits.grade > 0
@@ -100,7 +100,7 @@ def _relevance_level(measure: Measure) -> int:
 def _trec_eval_name(measure: Measure) -> str:
     """Return the trec_eval name of a measure.
 
-    The name of RR@k is that of RR, because trec_eval does not support a cutoff for RR.
+    RR@k has the same name as RR, because trec_eval does not support a cutoff for RR.
     """
     whole, cut = TREC_EVAL_NAMES[measure.family]
     return f"{cut}_{measure.cutoff}" if cut and measure.cutoff is not None else whole

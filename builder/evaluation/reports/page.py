@@ -35,8 +35,9 @@ from builder.reporting.parts import (
 from builder.reporting.render import join_markup, render_page
 
 _LEGEND = (
-    "Positive drops are losses. An effect ratio of 1 and a delta RI of 0 mean that the difference "
-    "between a system and the pivot did not change. Vertical lines are bootstrap intervals."
+    "A positive drop means that the score decreased. An effect ratio of 1 and a delta RI of 0 mean "
+    "that the difference between a system and the pivot did not change. Vertical lines show "
+    "bootstrap intervals."
 )
 
 _ABOUT = {
@@ -46,7 +47,7 @@ _ABOUT = {
 
 
 MAX_OPEN_CHARTS = 16
-"""Number of charts that compare two snapshots above which these charts are collapsed."""
+"""Maximum number of charts of snapshot pairs that are shown without a collapsible section."""
 
 FOOTER = "A drop is the score in the earlier snapshot minus the score in the later one."
 
@@ -61,7 +62,7 @@ def html_report(evaluation: Evaluation) -> str:
             topic_set,
             f"{topic_set.capitalize()} queries",
             _ABOUT[topic_set],
-            _charts(
+            _render_charts(
                 [_mean_chart(evaluation, topic_set, m) for m in evaluation.parameters.measures],
                 "Delta RI against effect ratio",
                 _scatter_plots(evaluation, topic_set),
@@ -80,7 +81,7 @@ def html_report(evaluation: Evaluation) -> str:
         "drops",
         "Drop per query",
         "Queries judged in both snapshots, sorted by drop.",
-        _charts([], "Drop per query", _score_drop_charts(evaluation)),
+        _render_charts([], "Drop per query", _score_drop_charts(evaluation)),
     )
     contents = [(name, f"{name.capitalize()} queries") for name in TOPIC_SETS]
     return render_page(
@@ -93,13 +94,13 @@ def html_report(evaluation: Evaluation) -> str:
     )
 
 
-def _charts(charts: list[Markup], summary: str, pair_charts: list[Markup]) -> Markup:
+def _render_charts(charts: list[Markup], summary: str, pair_charts: list[Markup]) -> Markup:
     """Render charts in a grid; collapse `pair_charts` if there are more than `MAX_OPEN_CHARTS`.
 
     Args:
         charts: Charts that are always shown.
         summary: Label of the collapsed section.
-        pair_charts: Charts of pairs of snapshots.
+        pair_charts: Charts that compare two snapshots.
     """
     if len(pair_charts) <= MAX_OPEN_CHARTS:
         return grid(map(grid_cell, [*charts, *pair_charts]))
@@ -131,14 +132,14 @@ def _mean_chart(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
     )
     cells = {(row["system"], row["snapshot"]): row for row in rows.iter_rows(named=True)}
 
-    def values(system: str, column: str) -> list[float | None]:
+    def values_by_snapshot(system: str, column: str) -> list[float | None]:
         return [cells.get((system, s), {}).get(column) for s in evaluation.snapshots]
 
     series = [
         LineSeries(
             name,
             series_color(index),
-            *(values(name, column) for column in ("value", "ci_low", "ci_high")),
+            *(values_by_snapshot(name, column) for column in ("value", "ci_low", "ci_high")),
         )
         for index, name in enumerate(evaluation.systems)
     ]
@@ -152,7 +153,7 @@ def _score_drop_charts(evaluation: Evaluation) -> list[Markup]:
     keys = ["from_snapshot", "to_snapshot", "system"]
     return [
         bar_chart(
-            f"{system}, {first} to {second}: drop of {measure}",
+            f"{system}, {first} to {second}: drop in {measure}",
             sorted(group["drop"].to_list(), reverse=True),
             series_color(evaluation.systems.index(str(system))),
         )

@@ -1,8 +1,9 @@
 """Conversion of an evaluation to summary rows for printing, and to JSON.
 
-`summary_rows` follows Keller et al. 2024, table 1: one row per measure, system and snapshot, with
-later snapshots compared with the first, or with the snapshots that `pairs` selects. `to_json`
-returns all tables in this structure:
+`summary_rows` follows Keller et al. 2024, table 1. Each row contains the mean score of a system in
+a snapshot, and compares this snapshot with the first one, or with an earlier one that `pairs`
+selects.
+`to_json` returns all tables in this structure:
 
     {"signature": str, "parameters": {...}, "snapshots": [str], "systems": [str],
      "effectiveness": [{...}], "significance": [{...}], "persistence": [{...}],
@@ -43,13 +44,13 @@ def summary_rows(evaluation: Evaluation, topic_set: str = "full") -> list[Row]:
         topic_set: `full` or `core`.
 
     Returns:
-        One row per measure, system and snapshot, or per comparison with an earlier snapshot if
-        there are several: `measure`, `system`, `snapshot`, `queries`, `missing`, `unjudged`,
-        `mean`, `ci_low`, `ci_high`, then `re_delta_drop`, `rnd_absolute_drop`, `delta_ri`,
-        `effect_ratio`, `p_unpaired` and `p_welch` of the comparison (null for the first snapshot),
-        and `p_pivot`, the corrected p-value of the difference from the pivot. If the
-        parameter `pairs` is not `first`, the column `compared_with`, which names the earlier
-        snapshot, follows `snapshot`.
+        One row per measure, system and snapshot. If a snapshot is compared with several earlier
+        ones, it has one row per comparison. The columns are `measure`, `system`, `snapshot`,
+        `queries`, `missing`, `unjudged`, `mean`, `ci_low` and `ci_high`, then `re_delta_drop`,
+        `rnd_absolute_drop`, `delta_ri`, `effect_ratio`, `p_unpaired` and `p_welch` of the
+        comparison (null for the first snapshot), and `p_pivot`, the corrected p-value of the
+        difference from the pivot. If the parameter `pairs` is not `first`, `snapshot` is followed
+        by `compared_with`, the name of the earlier snapshot.
     """
     means = _filter_topic_set(evaluation.effectiveness, topic_set).rename({"value": "mean"})
     comparisons: dict[Key, dict[str | None, Row]] = {}
@@ -86,10 +87,7 @@ def _summary_row(row: Row, compared_with: Row, comparison: Row, p_pivot: float |
 
 
 def missing_interval_notes(evaluation: Evaluation, topic_set: str = "full") -> list[str]:
-    """Return notes that say which runs have means without a confidence interval, and why.
-
-    There is one note per reason.
-    """
+    """Return one note per reason why means have no confidence interval, with the affected runs."""
     return (
         _filter_topic_set(evaluation.effectiveness, topic_set)
         .filter(pl.col("ci_low").is_null())

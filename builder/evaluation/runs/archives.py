@@ -70,7 +70,7 @@ def _extract_archive(path: Path, folder: Path, max_bytes: int) -> Path:
                 if ARCHIVE_NAME.search(name.name):
                     raise FormatError(
                         f"expected runs in the archive, found a nested archive {str(name)!r}; "
-                        "unpack both and pass the folder of the runs",
+                        "unpack both and pass the folder that contains the runs",
                         path,
                     )
                 if member.flag_bits & 1:

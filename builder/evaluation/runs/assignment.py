@@ -62,8 +62,8 @@ def assign_runs(
             hidden files, backup copies and files such as `.md` or `.yml` are skipped.
         snapshots: Names of the snapshots of the collection. If there is only one, its name may
             be missing from the paths.
-        numbers: Number by which paths such as `snapshot-2` refer to each snapshot; may be missing
-            for some snapshots. None derives the numbers from the names of the snapshots.
+        numbers: Number of each snapshot, used in paths such as `snapshot-2`; some snapshots may
+            have no number. None derives the numbers from the names of the snapshots.
 
     Returns:
         Run files, sorted by system and snapshot.
@@ -131,12 +131,12 @@ def _list_run_files(path: Path) -> list[Path]:
 
 
 def _is_ignored(name: str) -> bool:
-    """Return whether a file name is that of a backup copy or of another file that is not a run."""
+    """Return whether a file is not a run, such as a backup copy, according to its name."""
     return bool(_IGNORED.fullmatch(name) or BACKUP_COPY.search(name))
 
 
 def _contains_folder(folder: Path, other: Path) -> bool:
-    """Return whether `folder` contains or equals `other`; resolves links, to detect loops."""
+    """Return whether `folder` contains or equals `other` after symbolic links are resolved."""
     return other.resolve().is_relative_to(folder.resolve())
 
 
@@ -162,7 +162,7 @@ def _assign_run(
         return RunFile(stem, snapshot, path)
     raise UsageError(
         f"{path}: expected the name of a snapshot ({', '.join(patterns)}) in the file or folder "
-        "name, as in bm25/2022-06.txt or bm25_2022-06.txt" + _missing_file_hint(path)
+        "name, such as bm25/2022-06.txt or bm25_2022-06.txt" + _missing_file_hint(path)
     )
 
 
@@ -184,7 +184,7 @@ def _reject_unknown_snapshot_number(
 
 
 def _reject_mismatched_month(path: Path, path_components: Sequence[str], snapshot: str) -> None:
-    """Raise an error if a path names a month other than that of the only snapshot.
+    """Raise an error if a path names a different month from the only snapshot.
 
     The first path component is the file name. Month names such as `july` are detected only in the
     file name, dates such as `2022-07` in all path components.
@@ -226,10 +226,10 @@ def _system_name_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
 
 
 def _system_name_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
-    """Return the name of the closest parent folder, without the snapshot in it, as system name.
+    """Derive the name of a system from the closest parent folder of a run.
 
-    Folders named only after a snapshot or a language are skipped. If none of the three closest
-    folders has another name, returns `GENERIC_NAME`.
+    The snapshot is removed from the name of the folder. Folders named only after a snapshot or a
+    language are skipped. If none of the three closest folders is left, returns `GENERIC_NAME`.
     """
     for folder in list(path.parents)[:3]:
         name = _strip_snapshot(pattern, folder.name)

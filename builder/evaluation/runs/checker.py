@@ -48,9 +48,9 @@ class CheckedRuns:
     """Checked runs and the problems found in them.
 
     Args:
-        runs: One row per run: system, snapshot, run (path); and team, metadata_system and resources
-            from the run's `ir-metadata.yml`, or null if this file is missing.
-        findings: One row per problem: system, snapshot, level, check, count, message.
+        runs: One row per run, with columns system, snapshot and run (path), and with team,
+            metadata_system and resources from its `ir-metadata.yml` (null without this file).
+        findings: One row per problem, with columns system, snapshot, level, check, count, message.
     """
 
     runs: pl.DataFrame
@@ -124,7 +124,7 @@ def check_run(
     findings = [
         *_check_queries(ranking, queries),
         *_check_documents(ranking, documents),
-        *_check_ignored_columns(path),
+        *_check_ranks_and_tags(path),
     ]
     return sorted(findings, key=lambda finding: (finding.level, finding.check))
 
@@ -136,7 +136,10 @@ def _check_queries(ranking: pl.DataFrame, queries: pl.Series) -> Iterator[RunFin
     missing = missing.filter(~missing.is_in(answered.implode()))
     if len(unknown) == len(answered):
         yield _make_finding(
-            "error", "no_known_query", unknown, "expected queries of the snapshot, found only"
+            "error",
+            "no_known_query",
+            unknown,
+            "expected queries of the snapshot, found only other queries:",
         )
     elif len(unknown):
         yield _make_finding("warning", "unknown_queries", unknown, "queries not in the snapshot:")
@@ -155,8 +158,8 @@ def _check_documents(ranking: pl.DataFrame, documents: pl.Series) -> Iterator[Ru
         yield _make_finding("error", "unknown_documents", unknown, "documents not in the snapshot:")
 
 
-def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
-    """Check the ranks and tags of a run, which evaluation tools ignore."""
+def _check_ranks_and_tags(path: Path) -> Iterator[RunFinding]:
+    """Yield warnings about the ranks and tags of a run, which evaluation tools ignore."""
     text = pl.Series("line", read_decompressed_bytes(path).decode().splitlines(), dtype=pl.String)
     fields = pl.col("line").str.extract_all(r"\S+").list
     rows = pl.DataFrame(text).select(

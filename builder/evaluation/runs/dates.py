@@ -11,15 +11,15 @@ MONTH = re.compile(
     r"(?<!\d)(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-\d\d)?|_(?:0[1-9]|1[0-2])(?:_\d\d)?"
     r"|(?:0[1-9]|1[0-2]))(?!\d)"
 )
-"""Month or day: `2022-06`, `2022_06`, `202206`, `2022-06-30` or `2022_06_30`."""
+"""Matches a month or day, such as `2022-06`, `2022_06`, `202206`, `2022-06-30` or `2022_06_30`."""
 CHECKED_PARTS = 3
-"""Number of path components that are searched for snapshots: the file name and two folders."""
+"""Number of path components searched for a snapshot (file name, parent and grandparent folder)."""
 
 
 def find_snapshot_name(path: Path) -> str | None:
-    """Return the snapshot that a file name or one of its two innermost folders names.
+    """Return the snapshot given in a file's name, or in its parent or grandparent folder's name.
 
-    The file name takes precedence, then the folder of the file.
+    The file name takes precedence, then the parent folder.
 
     Returns:
         Date in the form `2022-06` or `2022-06-30`, or number in the form `snapshot-2`; None if

@@ -15,7 +15,7 @@ from builder.trec.bounded import read_decompressed_bytes
 NAMES = ("ir-metadata.yml", "ir-metadata.yaml", "ir_metadata.yml", "ir_metadata.yaml")
 MAX_BYTES = 2**20
 MAX_FOLDERS = 3
-"""Number of folders searched for metadata: the folder of the run and its nearest parents."""
+"""Number of folders searched for metadata, starting with the folder of the run."""
 RESOURCES = ("resources", "platform")
 MAX_CHARACTERS = 200
 """Maximum length of a field in characters; longer values are truncated."""
@@ -39,7 +39,9 @@ class RunMetadata:
 
 
 def read_nearest_metadata(run: Path) -> RunMetadata | None:
-    """Read the metadata file in a run's folder or nearest parent; return None if there is none.
+    """Read the metadata file closest to a run; return None if there is none.
+
+    Searches the folder of the run and the two folders above it.
 
     Raises:
         FormatError: The file is not a YAML mapping or is larger than 1 MiB.
@@ -61,7 +63,7 @@ def read_metadata(path: Path) -> RunMetadata:
         raise FormatError(f"invalid YAML: {error}", path) from error
     if not isinstance(data, dict):
         raise FormatError(
-            f"expected a YAML mapping, such as `actor:` with `team:`, found {type(data).__name__}",
+            f"expected a YAML mapping with a key such as `actor`, found {type(data).__name__}",
             path,
         )
     actor = data.get("actor")

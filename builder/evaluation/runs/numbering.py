@@ -17,7 +17,7 @@ from schemas import SNAPSHOT_PATTERN
 
 
 def number_snapshots(folders: Mapping[str, Path]) -> dict[str, int]:
-    """Return the number by which run paths such as `bm25/snapshot-2` refer to each snapshot.
+    """Return the number of each snapshot, used in run paths such as `bm25/snapshot-2`.
 
     Args:
         folders: Folder of each snapshot, by name.
@@ -61,7 +61,7 @@ def numbers_from_snapshot_names(names: Iterable[str]) -> dict[str, int]:
 
 
 def undated_names_warning(names: Iterable[str]) -> str | None:
-    """Return a warning if the order of snapshot names may differ from the order in time.
+    """Return a warning if the order of the snapshot names may not be chronological.
 
     Returns None if the names are dates, or differ in one number only, such as `round1` and
     `round2`.
@@ -74,6 +74,6 @@ def undated_names_warning(names: Iterable[str]) -> str | None:
     if len(texts) == 1 and sum(len({*values}) > 1 for values in numbers) < 2:
         return None
     return (
-        f"snapshots are compared in the order of their names: {', '.join(ordered)}; if this is not "
-        "their order in time, name the files after dates, such as 2022-06.qrels"
+        f"snapshots are compared in the order of their names ({', '.join(ordered)}); if this order "
+        "is not chronological, name the files after dates, such as 2022-06.qrels"
     )

@@ -29,7 +29,7 @@ COLUMNS = {"query_id": pl.String(), "measure": pl.String(), "score": pl.Float64(
 SOURCE_COLUMNS = {"system": pl.String(), "snapshot": pl.String()}
 """Optional columns of a CSV score table, as in the output of `longeval evaluate --per-query`."""
 ROUNDING = 1e-6
-"""Amount by which a rounded score computed by another tool may be below 0 or above 1."""
+"""Maximum rounding error by which a score of another tool may be below 0 or above 1."""
 SNIFF_BYTES = 2**16
 """Number of bytes read to detect the format from the first line."""
 SUMMARY_ID = "all"
@@ -44,8 +44,11 @@ _MEASURE = re.compile(rb"[A-Za-z][\w.]*")
 def is_score_table(path: Path) -> bool:
     """Return whether a file contains per-query scores, according to its first line.
 
+    Returns False if the file cannot be read, so that the reader of runs reports the error.
+
     Raises:
-        UsageError: The path is not a readable file.
+        UsageError: The path is a special file.
+        FormatError: The file has an unsupported compression or a binary format.
     """
     try:
         with (
@@ -54,14 +57,14 @@ def is_score_table(path: Path) -> bool:
         ):
             line = first_nonblank_line(stream.read(SNIFF_BYTES).removeprefix(BYTE_ORDER_MARK))
     except OSError:
-        return False  # the reader of runs reports the error
+        return False
     return _is_score_table_header(line) or (
         len(line.split()) == 3 and _MEASURE.match(line) is not None
     )
 
 
 def _is_score_table_header(line: bytes) -> bool:
-    """Return whether a line is the header of a table of scores, with any column separator."""
+    """Return whether a line is the header of a score table, whatever separates its columns."""
     names = {name.strip('" ') for name in re.split(r"[,;\s]", line.decode(errors="replace"))}
     return "measure" in names and not names.isdisjoint(("score", "value"))
 
@@ -197,7 +200,7 @@ def read_run_scores(path: Path, scorer: RunScorer, snapshot: str | None = None) 
     known = set(table["measure"])
     for measure in scorer.measures:
         if str(measure) not in known:
-            found = ", ".join(sorted(known)) or f"no measures; the format is {EXPECTED}"
+            found = ", ".join(sorted(known)) or f"no measures; the expected format is {EXPECTED}"
             raise UsageError(f"{path}: expected scores for {measure}, found {found}")
     wide = queries.join(
         table.pivot("measure", index="query_id", values="score"),

@@ -1,4 +1,4 @@
-"""Tables of per-query scores, with differences from the pivot, and of drops between snapshots.
+"""Tables of per-query scores, and of per-query score drops between two snapshots.
 
 Both tables have one row per snapshot (or pair of snapshots), system, measure and query, and are
 sorted in this order.
@@ -40,7 +40,7 @@ snapshots."""
 def query_scores(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Return a table with the score of each system and measure for every judged query."""
+    """Return a table of per-query scores, and their differences from the pivot's scores."""
     core = core_query_ids(snapshots)
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     frames = [pl.DataFrame(schema=QUERY_SCORES)]
@@ -96,7 +96,7 @@ def _cross_join(
 
 
 def _flatten_to_rows(scores: Floats) -> pl.Series:
-    """Flatten an array of shape (queries, systems, measures) to the row order of `_cross_join`.
+    """Flatten an array of shape (queries, systems, measures) in the row order of `_cross_join`.
 
     NaN becomes null.
     """

@@ -42,7 +42,8 @@ class PersistenceStatistic:
 
     Args:
         name: Value of the column `quantity`; states the sign convention if it could be ambiguous.
-        ideal: Value for a system whose effectiveness does not change; None if there is none.
+        ideal: Value for a system whose effectiveness does not change; None if it depends on the
+            score.
         operands: Symbols of the mean scores in the formula.
         denominators: Symbols of the mean scores that must not be zero.
         formula: Function that computes the values from the mean scores; NaN where a denominator is
@@ -152,7 +153,7 @@ def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[st
 def compute_persistence_statistics(means: MeansBySymbol) -> dict[str, Floats]:
     """Compute the values of each statistic, by name.
 
-    Statistics that need a pivot are omitted if `means` has no means of a pivot.
+    Statistics that need a pivot are omitted if `means` contains no scores of a pivot.
     """
     has_pivot = "P" in means
     return {

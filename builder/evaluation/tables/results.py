@@ -1,8 +1,8 @@
-"""Rows of the result tables of an evaluation, for one set of queries.
+"""Generates the rows of the result tables of an evaluation, for one set of queries.
 
-Each row has a value, the bootstrap interval of the value and the number of resamples. If a value is
-undefined, it is null and the column `reason` says why; `ci_reason` says why an interval is null.
-Values are never NaN or infinite.
+Each row has a value, its bootstrap interval, and the number of resamples in which it is defined. If
+a value is undefined, it is null and the column `reason` says why; `ci_reason` says why an interval
+is null. Values are never NaN or infinite.
 """
 
 import math
@@ -86,10 +86,7 @@ def _finite_or_none(value: float) -> float | None:
 
 
 def _value_and_interval(estimate: Floats, samples: Floats, confidence: float) -> list[Floats]:
-    """Return four arrays: the estimate, its bounds, and the number of resamples that define it.
-
-    The lower bound comes before the upper bound.
-    """
+    """Return the estimate, lower bounds, upper bounds, and numbers of samples that are not NaN."""
     low, high, defined = percentile_interval(samples, confidence)
     # a bound that differs from the estimate only by rounding is set to the estimate
     low, high = (
@@ -104,10 +101,10 @@ def _value_and_interval_cells(arrays: Sequence[Floats], index: tuple[int, ...]) 
     return _finite_or_none(value), _finite_or_none(low), _finite_or_none(high), int(defined)
 
 
-def _interval_reason(
+def _reason_for_missing_interval(
     cells: Row, topic_set: TopicSet, parameters: EvaluationParameters
 ) -> str | None:
-    """Return why a value has no confidence interval; None if it has a confidence interval.
+    """Return why a value has no confidence interval; None if it has one.
 
     Args:
         cells: Result of `_value_and_interval_cells`.
@@ -129,7 +126,7 @@ def _interval_reason(
 def effectiveness_rows(
     topic_set: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield one row of mean effectiveness per snapshot, system with a run, and measure."""
+    """Yield a row with the mean score per snapshot, measure and system, for systems with a run."""
     for scores, means, samples in zip(
         topic_set.snapshots, topic_set.means, topic_set.samples, strict=True
     ):
@@ -147,7 +144,7 @@ def effectiveness_rows(
             for j, measure in enumerate(parameters.measures):
                 key = (topic_set.name, scores.snapshot, system, measure)
                 cells = _value_and_interval_cells(arrays, (i, j))
-                ci_reason = _interval_reason(cells, topic_set, parameters)
+                ci_reason = _reason_for_missing_interval(cells, topic_set, parameters)
                 yield (*key, *counts, *cells, reason, ci_reason)
 
 
@@ -180,7 +177,7 @@ def significance_rows(
                 reason = _reason_for_missing_paired_p_value(len(scores.query_ids), tests[0])
                 key = (topic_set.name, scores.snapshot, systems[i], measure, parameters.pivot)
                 cells = _value_and_interval_cells(arrays, (row, j))
-                ci_reason = _interval_reason(cells, topic_set, parameters)
+                ci_reason = _reason_for_missing_interval(cells, topic_set, parameters)
                 yield (*key, *cells, reason, ci_reason, *tests)
 
 
@@ -222,18 +219,20 @@ def persistence_rows(
                         reason = None
                         if cells[0] is None:
                             reason = quantity.undefined_reason(terms, i, j, pivot)
-                        ci_reason = _interval_reason(cells, topic_set, parameters)
+                        ci_reason = _reason_for_missing_interval(cells, topic_set, parameters)
                         yield (*key, quantity.name, *cells, reason, ci_reason)
                 for name, p in p_values.items():
                     value = _finite_or_none(p[i, j])
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
-                        reason = _reason_for_missing_p_value(topic_set, a, b, i, min_queries)
+                        reason = _reason_for_missing_unpaired_p_value(
+                            topic_set, a, b, i, min_queries
+                        )
                     yield (*key, name, value, None, None, None, reason, NO_INTERVAL_OF_P_VALUE)
 
 
-def _reason_for_missing_p_value(
+def _reason_for_missing_unpaired_p_value(
     topic_set: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
     """Return why an unpaired test that requires `min_queries` per snapshot has no p-value."""
@@ -244,7 +243,7 @@ def _reason_for_missing_p_value(
     if min_queries == 2 and min(sizes) < 2:
         return "Welch's test needs at least two queries in each snapshot"
     if min(sizes) < 1 or sum(sizes) < 3:
-        return "the test needs a query in each snapshot and three in total"
+        return "the test needs at least one query in each snapshot and three in total"
     return "the scores have no variance"
 
 
@@ -279,5 +278,5 @@ def agreement_rows(
                 cells = _value_and_interval_cells(arrays, (j,))
                 judged = min(len(first.query_ids), len(second.query_ids))
                 reason = "all systems are tied in one snapshot" if judged else "no judged queries"
-                ci_reason = _interval_reason(cells, topic_set, parameters)
+                ci_reason = _reason_for_missing_interval(cells, topic_set, parameters)
                 yield (*key, *cells, None if cells[0] is not None else reason, ci_reason)

@@ -86,7 +86,7 @@ def test_nothing_returned_and_nothing_to_find_gives_no_trend(tmp_path):
     report = evaluate_filtering_trends(empty, [empty], parameters)
     assert report.scores["score"].to_list() == [1.0] * 5
     assert report.trends["reason"].to_list() == [
-        "a trend needs 3 batches with a positive weight, found 0"
+        "a trend needs at least 3 batches with a score and a positive weight, found 0"
     ]
     assert report.ranking["rank"].to_list() == [None]
 
