@@ -114,7 +114,7 @@ def read_line_blocks(
     Args:
         source: The file.
         max_line_bytes: Maximum length of a line in bytes; longer lines are skipped.
-        encoding: Text encoding of the file, in which LF must be a single byte as in ASCII, or
+        encoding: Text encoding of the file, which must encode LF as one byte like ASCII; or
             `UTF8_OR_WINDOWS_1252`. Lines are converted to UTF-8. Bytes that cannot be decoded are
             kept, so that their lines are not valid UTF-8.
 
@@ -126,7 +126,7 @@ def read_line_blocks(
 
 
 def read_byte_chunks(source: Source) -> Iterator[tuple[bytes, str | None]]:
-    """Yield the bytes of a file in chunks, each with None or, if reading failed, the reject reason.
+    """Yield the bytes of a file in chunks, each with a reject reason if reading failed, or None.
 
     Reading stops after the first chunk with a reject reason.
 

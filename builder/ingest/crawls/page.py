@@ -134,7 +134,7 @@ def make_raw_page(
 
 
 def _title_to_string(value: object) -> str:
-    """Convert a title to a string: numbers to digits, and null and NaN to an empty string.
+    """Convert a title to a string; it may be a number, and becomes empty if it is null or NaN.
 
     Raises:
         RejectError: the title has another type.
