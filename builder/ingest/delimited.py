@@ -25,7 +25,7 @@ SAMPLE_ROWS = 1000
 NULL = "\\N"
 """Cell text that stands for a missing value in every column."""
 NULLS = frozenset({"NULL", "null", NULL, "None", "NaN", "nan", "NA"})
-"""Cell texts that stand for a missing value in some columns, which each reader determines."""
+"""Cell texts that stand for a missing value in some columns; each reader decides in which."""
 
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]

@@ -129,5 +129,5 @@ def convert_parquet_errors(source: Source) -> Iterator[None]:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(
-            f"cannot be read as Parquet; write or download the file again: {error}", source.name
+            f"cannot be read as Parquet ({error}); write or download the file again", source.name
         ) from None

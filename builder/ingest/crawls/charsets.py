@@ -88,7 +88,7 @@ def _declared_codec(body: bytes) -> str:
 
 
 def _detect_codec(body: bytes, *, is_html: bool) -> str:
-    """Return the most likely codec; if `is_html`, the codec that the page declares, if any."""
+    """Return the most likely codec; if `is_html`, prefer the codec that the page declares."""
     return python_codec(detect_encoding(body, from_html_meta=is_html)) or UTF8
 
 

@@ -134,7 +134,7 @@ def make_raw_page(
 
 
 def _title_to_string(value: object) -> str:
-    """Convert a title to a string; it may be a number, and becomes empty if it is null or NaN.
+    """Convert a title (text or number) to a string; null and NaN become an empty string.
 
     Raises:
         RejectError: the title has another type.

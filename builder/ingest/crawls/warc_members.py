@@ -63,7 +63,7 @@ class CompressedMember(NamedTuple):
 
 
 def read_member(data: mmap.mmap, offset: int, magic: bytes) -> CompressedMember | None:
-    """Decompress the member at an offset, and return its extent; None if it is damaged."""
+    """Decompress the member at an offset to find its end and its size; None if it is damaged."""
     size = 0
     chunks = decompress_member(data, offset, magic)
     while True:

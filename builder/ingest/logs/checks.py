@@ -154,7 +154,10 @@ def _reject_reasons(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.ChunkedArray:
-    """Return the reject reason of each record: null if valid, `unclear` if checked individually."""
+    """Return the reject reason of each record; null for valid records.
+
+    The reason is `unclear` for records that must be checked individually.
+    """
     wanted = interval or ANY_TIME
     values = {"start": wanted.start, "stop": wanted.stop, "max_results": params.max_results}
     with connection.cursor() as cursor:

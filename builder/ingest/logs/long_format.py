@@ -215,7 +215,7 @@ def _insert_rows(
 
 
 def _add_timestamp_column(rows: pa.Table, params: LogParameters) -> pa.Table:
-    """Append the time of each row in Unix microseconds as column `moment`; null if not parsable."""
+    """Append the column `moment`, the time of each row in Unix microseconds; null if unparsable."""
     times = rows["time"].combine_chunks().dictionary_encode()
     moments = [_to_unix_microseconds(time, params) for time in times.dictionary.to_pylist()]
     return rows.append_column("moment", pa.array(moments, pa.int64()).take(times.indices))

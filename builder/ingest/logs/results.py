@@ -129,7 +129,7 @@ def _clicked_result_positions(
         clicks: Clicks of the record, as logged.
         urls: URLs or ids of the results in rank order.
         params: Section `[log]` of the definition.
-        positions: Position of each result by its logged rank; None if they are equal.
+        positions: Position of each result by its logged rank; None if each rank is the position.
     """
     if clicks is None:
         return []
