@@ -13,11 +13,11 @@ LOG_ADVICE = {
     "bad_clicks": "if clicks are flags or ids, set log.click_form",
     "bad_list": "if list items have a different separator, set log.list_separator",
     "bad_time": "if times have a different format, set log.time_format or log.time_unit",
-    "not_json": "each line must be one JSON object (NaN is not JSON); if the files have another "
-    "format, set log.format or convert them",
-    "bot_rate": "if an id stands for many users, such as 0 for a missing id, remove it; if these "
-    'users are not bots, set log.bot_rate or log.bots = "keep"',
-    REPEATED: "if no record is listed twice and times are precise only to the minute, set "
+    "not_json": "each line must be one JSON object (NaN is not valid JSON); if the files have a "
+    "different format, set log.format or convert them",
+    "bot_rate": "if one user id stands for many users, such as 0 for a missing id, remove it from "
+    'the log; if these users are not bots, set log.bot_rate or log.bots = "keep"',
+    REPEATED: "if no record is listed twice, but times are precise only to the minute, set "
     'log.repeats = "keep"',
 }
 """Advice on how to avoid rejects of a query log, by reject reason."""
@@ -30,8 +30,8 @@ CRAWL_ADVICE = {
     "bad_time": "if times are in a different field or format, set crawl.fields.time, "
     "crawl.time_unit or crawl.time_format",
     "bad_text": "if texts are in a different field, set crawl.fields.text",
-    "not_json": "each line must be one JSON object (NaN is not JSON); if the files have another "
-    "format, set crawl.format or convert them",
+    "not_json": "each line must be one JSON object (NaN is not valid JSON); if the files have a "
+    "different format, set crawl.format or convert them",
     "bad_title": "if titles are in a different field, set crawl.fields.title",
 }
 """Advice on how to avoid rejects of a crawl, by reject reason."""
@@ -39,11 +39,11 @@ CRAWL_ADVICE = {
 MIN_SHARE = 0.1
 """Advice is given if more than this share of the records is rejected for the same reason."""
 LATE_SHARE = 1 / 3
-"""Impressions seem to be split if at least this share of them begins after the usual first rank."""
+"""Impressions seem split if at least this share of them begins after the most common first rank."""
 SINGLE_SHARE = 0.9
-"""Impressions seem to be split if at least this share of them has a single result."""
+"""Impressions seem split if at least this share of them has a single result."""
 MIN_SINGLES = 10
-"""Minimum number of impressions in a log for a note that most of them have a single result."""
+"""Smallest number of impressions for which a high share of single results is reported."""
 SPLIT_ADVICE = (
     "only rows with the same time, user and query form one impression; if the rows of a search "
     "have different times, set log.fields.time to a column with the time of the search, or write "
@@ -77,15 +77,15 @@ def frequent_reasons(
 def note_rejected_clicks(
     reject_counts: Mapping[str, int], record_count: int, clicked_count: int
 ) -> Iterator[str]:
-    """Yield a note with advice if many of the records with clicks are rejected for their clicks.
+    """Yield a note with advice if many records with clicks are rejected because of their clicks.
 
-    In a log with few clicks, such rejects may be too small a share of all records for
-    `advise_on_rejects` to mention them, although the remaining clicks are probably misread.
+    In a log with few clicks, these rejects may be too small a share of all records for
+    `advise_on_rejects` to mention them, although the remaining clicks are probably misread too.
 
     Args:
         reject_counts: Number of rejected records by reason.
         record_count: Number of records read.
-        clicked_count: Number of records with clicks that were not rejected for their clicks.
+        clicked_count: Number of records with clicks that were not rejected because of the clicks.
     """
     noted = frequent_reasons(reject_counts, record_count, LOG_ADVICE)
     for reason in CLICK_REASONS:
@@ -97,25 +97,27 @@ def note_rejected_clicks(
             yield f"{rows:,} of {records} with clicks {verb} rejected as {reason}: {advice}"
 
 
-def note_split_impressions(
-    first_rank_counts: Counter[float], size_counts: Counter[int]
+def advise_on_split_impressions(
+    impressions_by_first_rank: Counter[float], impressions_by_size: Counter[int]
 ) -> Iterator[str]:
-    """Yield a note if impressions of a log in long format seem to be split into several ones.
+    """Yield a note with advice if the searches of a log in long format seem to have been split up.
 
-    The likely cause is that the rows of an impression have different timestamps.
+    The likely cause is that the rows of a search have different times, so that they do not form a
+    single impression.
 
     Args:
-        first_rank_counts: Number of impressions by the rank of their first result.
-        size_counts: Number of impressions by their number of results.
+        impressions_by_first_rank: Number of impressions by the rank of their first result.
+        impressions_by_size: Number of impressions by their number of results.
     """
-    counts = first_rank_counts
+    counts = impressions_by_first_rank
     total = counts.total()
     usual = min(counts, key=lambda rank: (-counts[rank], rank), default=0)
     late = sum(count for rank, count in counts.items() if rank > usual)
+    singles = impressions_by_size[1]
     if late and late >= LATE_SHARE * total:
-        yield f"{late:,} of {total:,} impressions begin at a rank above {usual:.0f}: {SPLIT_ADVICE}"
-    elif total >= MIN_SINGLES and size_counts[1] >= SINGLE_SHARE * total:
-        yield f"{size_counts[1]:,} of {total:,} impressions have a single result: {SPLIT_ADVICE}"
+        yield f"{late:,} of {total:,} impressions begin after rank {usual:.0f}: {SPLIT_ADVICE}"
+    elif total >= MIN_SINGLES and singles >= SINGLE_SHARE * total:
+        yield f"{singles:,} of {total:,} impressions have a single result: {SPLIT_ADVICE}"
 
 
 def note_files_without_records(
@@ -134,8 +136,8 @@ def note_files_without_records(
     ]
     if names:
         yield (
-            f"no page was found in {join_names(names, separator=', ')}: expected rows or, in WARC "
-            "files, records of type response, resource or conversion"
+            f"no pages were found in {join_names(names, separator=', ')}; expected rows or, in "
+            "WARC files, records of type response, resource or conversion"
         )
 
 

@@ -51,7 +51,7 @@ def check_configured_columns(
 def check_unique_columns(
     column_names: Sequence[str], columns_to_read: Iterable[str], source: Source
 ) -> None:
-    """Check that the names of the columns to read are unique among the columns of a file.
+    """Check that the name of each column to be read occurs only once in a file.
 
     Args:
         column_names: Column names of the file.
@@ -75,8 +75,7 @@ def note_missing_columns(presence_by_file: Mapping[str, Mapping[str, bool]]) -> 
     """Yield a note for each optional column that is missing from some files of a snapshot.
 
     Args:
-        presence_by_file: Maps each file name to a dictionary, which maps the name of each optional
-            column to whether the file has this column.
+        presence_by_file: For each file name, whether the file has each optional column, by name.
     """
     for name in dict.fromkeys(name for columns in presence_by_file.values() for name in columns):
         has_column = {

@@ -1,7 +1,7 @@
 """Opens raw files for reading decompressed bytes; gzip and zstd are detected from the first bytes.
 
-Input: a source. Output: a binary file object. For other compressed formats, archives and binary
-formats, an error is raised that names the format and how to convert the file.
+Input: a source. Output: a binary file object. Other compressed formats, archives and binary formats
+cause an error, which names the format and tells how to convert the file.
 """
 
 import gzip

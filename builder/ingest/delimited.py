@@ -23,9 +23,9 @@ SAMPLE_ROWS = 1000
 """Number of leading rows from which the quoting and escapes of a TSV file are detected."""
 
 NULL = "\\N"
-"""Cell text that means a missing value in every column."""
+"""Cell text that stands for a missing value in every column."""
 NULLS = frozenset({"NULL", "null", NULL, "None", "NaN", "nan", "NA"})
-"""Cell texts that mean a missing value in some columns; each reader decides in which ones."""
+"""Cell texts that stand for a missing value in some columns; each reader decides in which."""
 
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]
@@ -88,10 +88,10 @@ def detect_quoting(
 ) -> TableLayout:
     """Detect from the first rows of a TSV file whether cells are quoted or escaped.
 
-    Cells are considered quoted, as in files of pandas and Polars, if all of these are true: parsed
-    without quoting, a row has the wrong number of cells or a cell has doubled quotes; parsed with
-    quoting, every row has the right number of cells; and every cell with a quote starts with one.
-    Only unquoted cells may be escaped.
+    If parsing without quoting finds a row with the wrong number of cells or a cell with doubled
+    quotes, the cells may be quoted, as pandas and Polars write them. They are considered quoted if
+    every cell that contains a quote also starts with one, and if parsing with quoting finds the
+    right number of cells in every row. Only unquoted cells may be escaped.
 
     Args:
         source: The file.
@@ -186,8 +186,8 @@ def _read_multiline_row(
 
     The row ends at the first line after which the number of quotes is even. If the row is invalid,
     all lines after the first are put back into `pending_lines`. However, if the file ends within
-    the cell and none of those lines is a complete row, the row is rejected because the file is
-    truncated, and those lines are skipped.
+    the cell and none of these lines is a complete row, the row is rejected as `file_truncated`, and
+    these lines are skipped.
 
     Args:
         first_line: First line of the row.

@@ -16,7 +16,7 @@ _ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def are_escaped(cells: Iterable[str]) -> bool:
-    """Whether cells have backslash escapes: at least one common escape, and no unknown escape."""
+    """Whether cells contain backslash escapes, including a common one but no unknown ones."""
     found = {escape for cell in cells if "\\" in cell for escape in _ESCAPE.findall(cell)}
     return found <= ESCAPES.keys() and not found.isdisjoint(COMMON)
 

@@ -52,7 +52,7 @@ def to_urls(ids_or_urls: pl.Series, template: str | None, scheme: str | None = N
 
 
 def _expand_template(doc_id: str, template: str) -> str:
-    """Insert a percent-encoded id into the URL template; keep empty ids, `.` and `..` unchanged."""
+    """Insert a percent-encoded id into the URL template; return `.`, `..` and blank ids as is."""
     text = doc_id.strip()
     if not text or text in DOT_SEGMENTS:
         return doc_id

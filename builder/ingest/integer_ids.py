@@ -37,6 +37,6 @@ def restore_integer_ids(rows: Iterator[Row], columns: Collection[str]) -> Iterat
 
 
 def _has_only_integers(cells: Collection[str | None]) -> bool:
-    """Whether all cells that are not missing are integers."""
+    """Whether all non-missing cells are integers."""
     given = (cell for cell in cells if cell is not None and cell.strip() not in MISSING)
     return all(map(INTEGER.fullmatch, given))

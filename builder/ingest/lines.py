@@ -24,7 +24,7 @@ LF = 10
 SCAN_BYTES = 2**21
 """Number of bytes scanned at a time; small enough to fit in the CPU cache."""
 UTF8_OR_WINDOWS_1252 = "utf-8 or windows-1252"
-"""Encoding of files in which each line is UTF-8 or, if it is not valid UTF-8, windows-1252."""
+"""Name for mixed encodings: lines are read as UTF-8 if valid, and otherwise as windows-1252."""
 BOM = b"\xef\xbb\xbf"
 MAX_COMPRESSION_RATIO = 200
 """Maximum ratio of decompressed to compressed size; real logs have ratios below 50."""
@@ -114,7 +114,7 @@ def read_line_blocks(
     Args:
         source: The file.
         max_line_bytes: Maximum length of a line in bytes; longer lines are skipped.
-        encoding: Text encoding of the file, in which LF must be a single byte as in ASCII, or
+        encoding: Text encoding of the file, which must encode LF as one byte like ASCII; or
             `UTF8_OR_WINDOWS_1252`. Lines are converted to UTF-8. Bytes that cannot be decoded are
             kept, so that their lines are not valid UTF-8.
 
@@ -126,7 +126,7 @@ def read_line_blocks(
 
 
 def read_byte_chunks(source: Source) -> Iterator[tuple[bytes, str | None]]:
-    """Yield the bytes of a file in chunks, each with None or, if reading failed, the reject reason.
+    """Yield chunks of the bytes of a file, each with a reject reason (None unless reading failed).
 
     Reading stops after the first chunk with a reject reason.
 

@@ -57,7 +57,7 @@ def read_bounded_batches(
     for batch in file.iter_batches(rows_decoded_at_once, columns=columns, use_threads=False):
         part = (
             batch
-            if _needs_no_conversion(batch.schema, names)
+            if _is_plain_schema(batch.schema, names)
             else _to_plain_batch(batch, columns, decoders)
         )
         total_bytes, part_bytes, count = (
@@ -76,8 +76,8 @@ def read_bounded_batches(
 
 
 @lru_cache(maxsize=8)
-def _needs_no_conversion(schema: pa.Schema, columns: tuple[str, ...] | None) -> bool:
-    """Whether a batch has exactly these columns, and no dictionary, string view or binary type."""
+def _is_plain_schema(schema: pa.Schema, columns: tuple[str, ...] | None) -> bool:
+    """Whether a schema has exactly these columns, and no dictionary, string view or binary type."""
     return (
         columns in (None, tuple(schema.names))
         and schema == _plain_schema(schema)
@@ -140,7 +140,7 @@ def _binary_columns_to_text(batch: pa.RecordBatch, decoders: Decoders) -> pa.Rec
 
 
 def _decode_to_none(_: bytes) -> None:
-    """Default decoder for values that are not valid UTF-8: return None."""
+    """Fallback decoder that replaces values that are not valid UTF-8 with None."""
 
 
 def _binary_column_to_text(column: pa.Array, fallback_decoder: Decoder) -> pa.Array:

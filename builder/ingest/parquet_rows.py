@@ -18,7 +18,7 @@ from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 
 ROWS_PER_BATCH = 98_304
-"""Maximum number of rows per batch; in logs, `parquet_bounds.BATCH_BYTES` is reached before it."""
+"""Maximum number of rows per batch; batches of logs reach `parquet_bounds.BATCH_BYTES` first."""
 DECODED_ROWS = 256
 """Number of rows decoded at a time; small, since each of the rows may contain a copy of a long text
 that the dictionary of the column stores once."""
@@ -61,7 +61,7 @@ def read_numbered_batches(
 
 
 def _int96_column_names(file: pq.ParquetFile) -> set[str]:
-    """Return the names of columns with physical type INT96: Spark or Hive timestamps, in UTC."""
+    """Return the names of the INT96 columns, in which Spark and Hive store UTC timestamps."""
     columns = (file.schema.column(index) for index in range(len(file.schema.names)))
     return {column.path for column in columns if column.physical_type == "INT96"}
 
@@ -129,5 +129,5 @@ def convert_parquet_errors(source: Source) -> Iterator[None]:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(
-            f"cannot be read as Parquet; write or download the file again: {error}", source.name
+            f"cannot be read as Parquet ({error}); write or download the file again", source.name
         ) from None

@@ -28,8 +28,8 @@ def value_or_reject_reason(
 ) -> Value | str:
     """Call a function that reads a record; return its result or, on an error, the reject reason.
 
-    Unexpected exceptions also cause the record to be rejected, so that one record never stops a
-    stage.
+    Unexpected exceptions also cause the record to be rejected, so that a single record cannot stop
+    a stage.
 
     Args:
         read: Function that reads a record.

@@ -104,7 +104,7 @@ def _strings_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Arra
 
 
 def _utc_offset_expression(time_strings: pl.Expr) -> pl.Expr:
-    """Return an expression for the UTC offset in seconds at the end of each string; 0 if none."""
+    """Return an expression for the UTC offset at the end of each string, in seconds; 0 if none."""
     hours, minutes = (
         time_strings.str.extract(OFFSET, group).cast(pl.Int64, strict=False) for group in (2, 3)
     )

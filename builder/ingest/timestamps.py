@@ -22,7 +22,7 @@ _FINAL_UTC = re.compile(r"(?<=[0-9]) ?(?:UTC|GMT)$")
 _UTC_NAME = re.compile(r"(?<![A-Z])(?:UTC|GMT)\b", re.IGNORECASE)
 _DATE_WITH_OFFSET = re.compile(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})$")
 DATE_NUMBERS = (19_900_101, 20_991_231)
-"""First and last number that is read as the year, month and day of a date."""
+"""Smallest and largest number that is read as a date of the form YYYYMMDD."""
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """Number of units per second, by `time_unit`; the names are those of Arrow."""
 LATEST = 253_402_300_799
@@ -86,7 +86,7 @@ def parse_time_with_fraction(
 def _to_seconds(number: float, unit: str) -> float:
     """Convert a time in the given unit to seconds; nanoseconds are rounded down to microseconds.
 
-    Otherwise, the last nanoseconds of a second would be rounded to the next second.
+    Otherwise, the last nanoseconds of a second would be rounded up to the next second.
     """
     if unit == "ns":
         number, unit = number // 1000, "us"
@@ -101,7 +101,7 @@ def _is_date_number(value: object) -> bool:
 
 
 def parse_iso_datetime(text: str) -> datetime:
-    """Parse an ISO 8601 string, also one that ends with UTC or GMT, as BigQuery writes it.
+    """Parse an ISO 8601 string, which may end with `UTC` (as BigQuery writes times) or `GMT`.
 
     A date with a UTC offset (`xsd:date`) is parsed as midnight.
 

@@ -78,7 +78,7 @@ def test_files_without_a_record_are_named(tmp_path: Path) -> None:
         file.path.write_bytes(b"WARC/1.0")
     files[2].path.touch()
     (note,) = note_files_without_records(files, {1: 3})
-    assert note.startswith("no page was found in a.wat: expected rows or, in WARC files, records")
+    assert note.startswith("no pages were found in a.wat; expected rows or, in WARC files, records")
     assert list(note_files_without_records(files[1:], {0: 3})) == []
 
 

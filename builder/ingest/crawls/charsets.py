@@ -88,7 +88,7 @@ def _declared_codec(body: bytes) -> str:
 
 
 def _detect_codec(body: bytes, *, is_html: bool) -> str:
-    """Return the codec that a page declares; if it declares none, the most likely codec."""
+    """Return the most likely codec; if `is_html`, prefer the codec that the page declares."""
     return python_codec(detect_encoding(body, from_html_meta=is_html)) or UTF8
 
 
@@ -113,10 +113,11 @@ def _decode_windows_1252(data: bytes) -> str:
 
 
 def _decode_mixed_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 text that may contain some windows-1252 characters, as in pages of mixed origin.
+    """Decode UTF-8 text in which some characters may be encoded in windows-1252.
 
-    An incomplete character at the end is dropped. Return None if all bytes are ASCII, or if at
-    least half of the non-ASCII characters are not valid UTF-8.
+    Pages that were assembled from several sources contain such text. An incomplete character at the
+    end is dropped. Return None if all bytes are ASCII, or if at least half of the non-ASCII
+    characters are not valid UTF-8.
     """
     if data.isascii():
         return None

@@ -2,7 +2,7 @@
 
 Input: the document node of an HTML page. Output: Unix seconds or None. Dates are taken from JSON-LD
 (schema.org `datePublished`, `dateModified`), else from meta elements, else from `<time>` elements.
-Dates are ignored if they cannot be parsed, are before 1990, or are over a day after the fetch.
+Dates are ignored if they cannot be parsed, are before 1990, or are more than a day after the fetch.
 """
 
 from collections import deque
@@ -116,7 +116,7 @@ def _parse_datetime(text: str) -> datetime:
 
 
 def _first_valid_date(date_texts: Iterable[str], fetched_at: int) -> int | None:
-    """Return the first text that is a plausible date, in Unix seconds; None if there is none."""
+    """Parse the texts in order; return the first plausible date in Unix seconds, or None."""
     dates = (parse_date(text, fetched_at) for text in date_texts)
     return next((seconds for seconds in dates if seconds is not None), None)
 
@@ -165,7 +165,7 @@ def _time_element_dates(labels_and_dates: Iterable[tuple[str, str]], kind: str) 
 
 
 def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
-    """Return the publication and modification dates in JSON-LD, unparsed, by lowercase key."""
+    """Return the unparsed publication and modification dates in JSON-LD, by lowercase key."""
     dates: dict[str, list[str]] = {"datepublished": [], "datemodified": []}
     for element in page.query_selector_all('script[type="application/ld+json"]')[:]:
         try:

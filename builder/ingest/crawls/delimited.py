@@ -57,10 +57,10 @@ def read_delimited_pages(
 
 
 def _is_missing_cell(column: str, cell: str, field_names: FieldNames) -> bool:
-    """Whether a cell of a CSV or TSV crawl means a missing value, such as `NULL`.
+    """Whether a cell of a CSV or TSV crawl, such as `NULL`, stands for a missing value.
 
-    An empty cell means a missing value only in a time column. Cells of the URL column are never
-    considered missing, since an id may be any text.
+    An empty cell stands for a missing value only in a time column. Cells of the URL column are
+    never considered missing, since an id may be any text.
     """
     return column != field_names.url and (
         cell in NULLS or (not cell and column in field_names.times)

@@ -78,7 +78,7 @@ NumberedFetch = tuple[int, FetchedDocument | str]
 
 @dataclass(frozen=True)
 class FetchBatch:
-    """Batch of consecutive records of a crawl file, as numbered fetches or reject reasons."""
+    """Batch of consecutive records of a crawl file, each a numbered fetch or reject reason."""
 
     file: str
     records: tuple[NumberedFetch, ...]
@@ -108,7 +108,7 @@ def parse_fetches(
 def limits_with_parser_pool(
     files: Sequence[Source], limits: ResourceLimits
 ) -> AbstractContextManager[ResourceLimits]:
-    """Context manager that yields the given limits, with a process pool if the files are large.
+    """Context manager that adds a process pool to the given limits if the files are large.
 
     Since a process can parse only one HTML page at a time, large files are parsed by several
     processes. For small files, no process is started.

@@ -25,7 +25,7 @@ _HTML_START = re.compile(
     rb"table|a|style|title|b|body|br|p)[\t\n\x0c\r >])",
     re.IGNORECASE,
 )
-"""Matches the start of an HTML page without a content type (WHATWG MIME Sniffing, section 7.1)."""
+"""Matches the start of a body that is HTML according to WHATWG MIME Sniffing, section 7.1."""
 BINARY_SIGNATURES = (
     *(b"%PDF-", b"%!PS-Adobe-", b"PK\x03\x04", b"Rar!\x1a\x07", b"7z\xbc\xaf\x27\x1c"),
     *(b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a"),

@@ -77,7 +77,7 @@ def _has_long_tag(html: str) -> bool:
 
 
 def _end_of_match(pattern: re.Pattern[str], html: str, position: int) -> int:
-    """Return the end of the first match at or after `position`; the page length if none."""
+    """Return the end of the first match at or after `position`, or the page length if none."""
     match = pattern.search(html, position)
     return match.end() if match else len(html)
 

@@ -135,9 +135,10 @@ def _not_null_mask(column: pa.Array) -> Mask:
 def _coalesce_times(
     columns: pa.RecordBatch, field_names: FieldNames, params: CrawlParameters
 ) -> tuple[pa.Array, Mask]:
-    """Return the time of each row in Unix seconds, and a Boolean mask of the parsed times.
+    """Return the time of each row in Unix seconds, and a Boolean mask of the rows to accept.
 
-    The time of a row is the first value that is not null among its time fields.
+    The time of a row is the first value that is not null among its time fields. A row is accepted
+    if this value could be parsed, or if it has no time and `crawl.undated` allows that.
     """
     seconds = np.zeros(len(columns), dtype=np.int64)
     has_time = np.zeros(len(columns), dtype=bool)
@@ -191,7 +192,7 @@ def _parse_lines_one_by_one(
 
 
 def _is_start_of_object(line: bytes | None) -> bool:
-    """Whether a line has the start of a JSON object, but not its end."""
+    """Whether a line starts like a JSON object but does not end like one."""
     return line is not None and line.lstrip()[:1] == b"{" and line.rstrip()[-1:] != b"}"
 
 

@@ -1,8 +1,8 @@
 """Extracts the main text of HTML pages with resiliparse (Bevendorff et al. 2018).
 
 Input: the markup or the tree of a page. Output: its main text, or all visible text if the main text
-is only a tiny fraction of it. Before the extraction, elements and short texts that resiliparse
-would drop or join with the next word are changed.
+is only a tiny fraction of it. Before the extraction, some elements are renamed and some short texts
+are marked, so that resiliparse neither drops them nor joins them with the next word.
 """
 
 import re
@@ -14,9 +14,9 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import ElementNode, HTMLTree
 
 SHORT_MAIN_CHARS = 400
-"""Length in characters below which the extracted main text may be wrong and is checked."""
+"""Main texts with fewer characters than this may be wrong, and are therefore checked."""
 NESTING_OF_LISTS = 3
-"""Nesting depth at which resiliparse stops taking every bulleted list for navigation."""
+"""Nesting depth from which resiliparse no longer mistakes every bulleted list for navigation."""
 MIN_MAIN_SHARE = 0.1
 """Minimum length of a short main text, as a fraction of the length of the visible text. If the main
 text is shorter, all visible text is used instead."""
@@ -48,7 +48,7 @@ SHORT_TEXT = re.compile(r">\s*([A-Za-z0-9]?(?:[^\x00-\x7f]|&#?\w+;))(?=\s*(?:<|\
 """Matches a text between two tags that consists of a non-ASCII character or an entity, such as `水`
 or `&euro;`, possibly after a letter or digit, as in `où`."""
 DROPPED_BYTES = 3
-"""Length in UTF-8 of the texts between two tags that resiliparse takes for icons, and drops."""
+"""UTF-8 length of a text between two tags that resiliparse mistakes for an icon and drops."""
 ICON_CATEGORIES = frozenset({"So", "Co", "Cn", "Cf"})
 """Unicode categories of icons and invisible characters. Compatibility characters in these
 categories, such as `℃`, are not considered icons."""
@@ -57,12 +57,12 @@ MARK = "\ufdd0"
 
 
 def mark_short_texts(html: str) -> str:
-    """Add `MARK` to each text between two tags that resiliparse would take for an icon and drop."""
+    """Add `MARK` to each short text that resiliparse would otherwise drop as an icon."""
     return SHORT_TEXT.sub(_mark_short_text, html)
 
 
 def _mark_short_text(match: re.Match[str]) -> str:
-    """Return a match of `SHORT_TEXT`, with `MARK` at its end if resiliparse would drop the text."""
+    """Return a match of `SHORT_TEXT`, with `MARK` appended if resiliparse would drop the text."""
     text = unescape(match[1]).strip()
     is_dropped = len(text.encode()) == DROPPED_BYTES
     return match[0] + MARK if is_dropped and not _is_icon(text) else match[0]
@@ -89,8 +89,8 @@ def extract_main_text(tree: HTMLTree) -> str:
 def _nest_body(tree: HTMLTree) -> None:
     """Wrap the content of a page in `div` elements.
 
-    resiliparse takes bulleted lists near the root of the tree for navigation. On a page with little
-    nesting, it would therefore drop lists that belong to the main text.
+    resiliparse mistakes bulleted lists near the root of the tree for navigation. On a page with
+    little nesting, it would therefore drop lists that belong to the main text.
     """
     body = tree.body
     if body is None:

@@ -134,7 +134,7 @@ def make_raw_page(
 
 
 def _title_to_string(value: object) -> str:
-    """Convert a title to a string: numbers to digits, and null and NaN to an empty string.
+    """Convert a title (text or number) to a string; null and NaN become an empty string.
 
     Raises:
         RejectError: the title has another type.

@@ -63,7 +63,7 @@ def existing_parquet_columns(source: Source, params: CrawlParameters) -> list[st
 
 
 def _is_truncated(source: Source) -> bool:
-    """Whether a Parquet file is too small, or has its magic number only at the start."""
+    """Whether a Parquet file is truncated: too small, or without the final magic number."""
     if source.path.stat().st_size < MIN_FILE_BYTES:
         return True
     with source.path.open("rb") as file:

@@ -27,6 +27,7 @@ from builder.ingest.rejects import FILE_TRUNCATED
 from builder.io.sources import Interval, Source
 from builder.io.tables import TableWriter
 from builder.parameters import CrawlParameters
+from builder.reporting.numbers import pluralize
 from builder.runtime.ledger import RejectWriter, RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
@@ -92,11 +93,13 @@ def ingest_crawl(
         ledger.rows_out = latest.write_pages(out / "pages.parquet")
     if shortened:
         limit = f"{params.max_text_chars:,} characters (crawl.max_text_chars)"
-        ledger.notes.append(f"number of texts shortened to {limit}: {shortened:,}")
+        verb = "was" if shortened == 1 else "were"
+        ledger.notes.append(f"{pluralize(shortened, 'text')} {verb} shortened to {limit}")
     if undated:
+        verb = "was" if undated == 1 else "were"
         ledger.notes.append(
-            f"number of records without a time, dated to the start of the snapshot: {undated:,} "
-            "(crawl.undated)"
+            f"{pluralize(undated, 'record')} without a time {verb} dated to the start of the "
+            "snapshot (crawl.undated)"
         )
     if ledger.rows_out and not titled and "title" in params.fields.model_fields_set:
         ledger.notes.append(

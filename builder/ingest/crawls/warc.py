@@ -2,8 +2,7 @@
 
 Input: a WARC file. Output: for each record, its number and its fetch or reject reason. Only
 responses, revisits, resources, conversions and continuations are numbered; other record types are
-skipped.
-`warc_headers` converts header names, `warc_record` converts a record to a fetch,
+skipped. `warc_headers` converts header names, `warc_record` converts a record to a fetch,
 `warc_recovery` finds the next record after damage, and `fetches` parses the bodies.
 """
 
@@ -116,7 +115,7 @@ class _RecordReader:
         self.next_start: int | None = None
 
     def read_fetches(self) -> Iterator[FetchedDocument | str]:
-        """Yield each fetch or its reject reason; if reading fails, yield a reject reason last."""
+        """Yield the fetch or reject reason of each record, and a reject reason if reading fails."""
         self._file.seek(self._start)
         try:
             for record in ArchiveIterator(
@@ -154,7 +153,7 @@ class _RecordReader:
     def _check_archive_end(self) -> Iterator[str]:
         """Yield a reject reason if the last record is truncated or followed by unreadable data.
 
-        If another record follows, as after an empty gzip member, set `next_start` to it.
+        If a record follows, for example after an empty gzip member, set `next_start` to its offset.
         """
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
         if unreadable is None:
@@ -166,7 +165,11 @@ class _RecordReader:
             self.next_start = find_next_record(self._file, unreadable.offset + 1)
 
     def _recover_after_error(self) -> Iterator[str]:
-        """Yield a reject reason after a read error, and set `next_start` to the next record."""
+        """After a read error, yield a reject reason, and set `next_start` to the next record.
+
+        No reason is yielded if there was no fetch since the previous error. If the archive is
+        truncated, `next_start` remains None.
+        """
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
         if unreadable is not None and unreadable.is_truncated:
             yield FILE_TRUNCATED

@@ -55,7 +55,7 @@ def decompressed_member_size(data: mmap.mmap, offset: int, magic: bytes) -> int 
 
 
 class CompressedMember(NamedTuple):
-    """Compressed member: end offset, decompressed size in bytes, and whether it is complete."""
+    """End offset, decompressed size in bytes, and completeness of a compressed member."""
 
     end: int
     size: int
@@ -63,7 +63,7 @@ class CompressedMember(NamedTuple):
 
 
 def read_member(data: mmap.mmap, offset: int, magic: bytes) -> CompressedMember | None:
-    """Decompress the member at an offset, and return its end and size; None if it is damaged."""
+    """Decompress the member at an offset to find its end and its size; None if it is damaged."""
     size = 0
     chunks = decompress_member(data, offset, magic)
     while True:

@@ -26,7 +26,7 @@ HTML_TYPES, TEXT_TYPE = ("text/html", "application/xhtml+xml"), "text/plain"
 UNKNOWN_TYPES = ("", "unknown/unknown", "application/unknown", "*/*")
 """Media types for which browsers sniff the type of a body (WHATWG MIME Sniffing, section 7)."""
 NON_FETCH_TYPES = WarcRecordType.warcinfo | WarcRecordType.request | WarcRecordType.metadata
-"""Record types that are skipped: they become neither pages nor rejects."""
+"""Record types that are skipped and become neither pages nor rejects."""
 DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{1,3}T\d\d:\d\d:\d\d(?:Z|[+-]\d{4}))", re.ASCII)
 HTTP_LENGTH = re.compile(r"\s*(\d{1,18})\s*", re.ASCII)
 ASCII = bytes(range(128))
@@ -37,7 +37,7 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 def read_fetch_or_reject_reason(
     record: WarcRecord, params: CrawlParameters
 ) -> FetchedDocument | str | None:
-    """Return the fetch in a WARC record or its reject reason; None if such records are skipped."""
+    """Return the fetch in a WARC record or its reject reason; None if its type is skipped."""
     if _is_skippable(record):
         return None
     return value_or_reject_reason(partial(_read_fetch, record, params), READ_ERRORS)

@@ -37,7 +37,7 @@ HEADER_CHUNKS = 16
 HEADER_END, RECORD_END = re.compile(rb"\r?\n\r?\n"), re.compile(rb"\r?\n\r?\n")
 CONTENT_LENGTH = re.compile(rb"^content-length\s*:\s*(\d{1,18})", re.IGNORECASE | re.MULTILINE)
 MAX_EMPTY_RESTARTS = 1000
-"""Maximum number of consecutive restarts after damage that find no readable record."""
+"""Maximum number of consecutive restarts that yield no fetch, after which reading stops."""
 
 
 def find_next_record(file: IO[bytes], start: int) -> int | None:

@@ -154,7 +154,10 @@ def _reject_reasons(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.ChunkedArray:
-    """Return reject reasons: null for valid records, `unclear` for those to check individually."""
+    """Return the reject reason of each record; null for valid records.
+
+    The reason is `unclear` for records that must be checked individually.
+    """
     wanted = interval or ANY_TIME
     values = {"start": wanted.start, "stop": wanted.stop, "max_results": params.max_results}
     with connection.cursor() as cursor:
@@ -167,8 +170,8 @@ def _to_unix_seconds_or_zeros(
 ) -> pa.Array | pa.ChunkedArray:
     """Convert times to Unix seconds; return 0 for all records if times are ignored.
 
-    Times become null if they must be parsed individually: unusual formats, and local times with an
-    ambiguous UTC offset. Times are ignored if `interval` is None.
+    Times that must be parsed individually become null: those in unusual formats, and local times
+    with an ambiguous UTC offset. Times are ignored if `interval` is None.
     """
     if interval is None:
         return pa.array(np.zeros(len(times), dtype=np.int64))

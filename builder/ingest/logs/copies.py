@@ -14,7 +14,7 @@ from builder.runtime.publisher import sha256
 def check_contents_differ(
     logs: Sequence[LogFile], params: LogParameters, limits: ResourceLimits
 ) -> None:
-    """Check that no two log files have equal content; files without any record may be equal.
+    """Check that no two log files that contain records have equal content.
 
     Only files of equal size are hashed.
 

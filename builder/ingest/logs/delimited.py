@@ -29,8 +29,8 @@ from builder.io.sources import Source
 from builder.parameters import LogParameters
 
 MISSING_USERS = NULLS | {"", "-"}
-"""Cell values that mean a missing user (`-` in access logs). Impressions with such a value become
-anonymous, since they must not be attributed to a single user."""
+"""Cell values that stand for a missing user (`-` in access logs). Impressions with such a value
+become anonymous, since they must not be attributed to a single user."""
 
 MAX_SPANNED_LINES = 32
 """Maximum number of line breaks in a quoted cell."""

@@ -1,7 +1,7 @@
 """Detects query texts that are still encoded (HTML, percent-encoding, misread UTF-8).
 
-Web analytics store searches as HTML, and access logs contain them as a part of URLs. Such texts
-match few topics, and would otherwise be published unchanged.
+Web analytics tools store queries as HTML, and access logs contain queries as parts of URLs. Such
+texts match few topics, and would otherwise be published unchanged.
 """
 
 from collections.abc import Iterator
@@ -41,4 +41,4 @@ def note_encoded_queries(log_queries: Path) -> Iterator[str]:
     total = found.pop("texts")
     for name, texts in found.items():
         if texts >= max(MIN_TEXTS, MIN_SHARE * total):
-            yield f"{texts:,} of {total:,} distinct queries contain {name}: decode the queries"
+            yield f"{texts:,} of {total:,} distinct queries contain {name}; decode the queries"

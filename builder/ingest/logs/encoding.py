@@ -51,7 +51,7 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     if found.startswith(SINGLE_BYTE) and _non_ascii_bytes_are_french(text):
         found = WINDOWS_1252
     if found == UTF8 or not extends_ascii(found):
-        return UTF8, "not valid UTF-8, and encoding detection failed; set log.encoding"
+        return UTF8, "not valid UTF-8, and the encoding cannot be detected; set log.encoding"
     name = found.replace("cp125", "windows-125")
     note = f"detected encoding {name}; set log.encoding to confirm"
     if name != WINDOWS_1252:

@@ -1,4 +1,4 @@
-"""Builds impressions from the rows of a log in long format, sorted by impression and rank."""
+"""Builds impressions from rows in long format that are sorted by impression and rank."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,8 +17,8 @@ impression."""
 
 def build_impressions(
     reader: pa.RecordBatchReader,
-    first_rank_counts: Counter[float],
-    size_counts: Counter[int],
+    impressions_by_first_rank: Counter[float],
+    impressions_by_size: Counter[int],
     *,
     row_is_click: bool,
 ) -> Iterator[pa.Table]:
@@ -26,9 +26,10 @@ def build_impressions(
 
     Args:
         reader: Rows with the columns of `long_format.GROUPED`.
-        first_rank_counts: Receives the number of impressions by the rank of their first result.
-        size_counts: Receives the number of impressions by their number of results.
-        row_is_click: Whether every row is a click, except rows that have no result.
+        impressions_by_first_rank: Receives the number of impressions by the rank of their first
+            result.
+        impressions_by_size: Receives the number of impressions by their number of results.
+        row_is_click: Whether every row that has a result is a click.
     """
     rest = reader.schema.empty_table()
     for batch in reader:
@@ -37,11 +38,13 @@ def build_impressions(
         if whole:
             head = rest.slice(0, whole)
             yield _build_impressions(
-                head, first_rank_counts, size_counts, row_is_click=row_is_click
+                head, impressions_by_first_rank, impressions_by_size, row_is_click=row_is_click
             )
         rest = rest.slice(whole)
     if len(rest):
-        yield _build_impressions(rest, first_rank_counts, size_counts, row_is_click=row_is_click)
+        yield _build_impressions(
+            rest, impressions_by_first_rank, impressions_by_size, row_is_click=row_is_click
+        )
 
 
 def _count_rows_of_complete_impressions(
@@ -61,8 +64,8 @@ def _count_rows_of_complete_impressions(
 
 def _build_impressions(
     rows: pa.Table,
-    first_rank_counts: Counter[float],
-    size_counts: Counter[int],
+    impressions_by_first_rank: Counter[float],
+    impressions_by_size: Counter[int],
     *,
     row_is_click: bool,
 ) -> pa.Table:
@@ -75,13 +78,13 @@ def _build_impressions(
     starts = np.flatnonzero(np.diff(first, prepend=first[0] + np.uint64(1)))
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(first))))
     heads = rows.take(pa.array(starts))
-    _add_counts(first_rank_counts, heads["rank"].to_numpy())
+    _add_counts(impressions_by_first_rank, heads["rank"].to_numpy())
     if row_is_click:
         is_clicked = rows["click_order"].to_numpy() > 0
         rows, group = rows.filter(pa.array(is_clicked)), group[is_clicked]
     is_result = ~rows["is_later_click"].to_numpy()
     lengths = np.bincount(group[is_result], minlength=len(starts))
-    _add_counts(size_counts, lengths)
+    _add_counts(impressions_by_size, lengths)
     position = np.cumsum(is_result) - (np.cumsum(lengths) - lengths)[group]
     order = rows["click_order"].fill_null(np.nan).to_numpy()
     clicked = np.flatnonzero((order > 0) | np.isnan(order))

@@ -22,7 +22,7 @@ FORBIDDEN_TYPES = {
 def read_result_rows(
     source: Source, params: LogParameters, encoding: str
 ) -> Iterator[NumberedRecord]:
-    """Yield each line as its number and either the values of log fields or its reject reason."""
+    """Yield each line as its number and either the values of its fields or its reject reason."""
     names = dict.fromkeys(params.fields.model_dump().values())
     for block in read_line_blocks(source, params.max_line_bytes, encoding):
         for number, line in enumerate(block.lines, block.first_line_number):

@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from builder.ingest.advice import note_split_impressions
+from builder.ingest.advice import advise_on_split_impressions
 from builder.ingest.fields import DEFAULT_FIELDS
 from builder.ingest.logs.grouped_rows import build_impressions, read_records
 from builder.ingest.logs.records import NumberedRecord, RawRecords
@@ -116,15 +116,15 @@ FROM occurring ORDER BY first, rank, is_later_click, record
 
 
 def is_long_format(column_names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bool:
-    """Whether columns are those of a log in long format: a URL column and no results column."""
+    """Whether a log is in long format: it has a URL column and no results column."""
     return fields.results not in column_names and fields.url in column_names
 
 
 def optional_fields(column_names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
     """Return the standard names of the optional columns of a log with the given column names.
 
-    A log in long format (one row per result) has other optional columns than a log in wide format
-    (one row per impression).
+    Logs in long format (one row per result) and in wide format (one row per impression) have
+    different optional columns.
     """
     return (
         ("user", "rank", "clicked") if is_long_format(column_names, fields) else ("user", "clicks")
@@ -170,10 +170,10 @@ def group_result_rows(
 
     Yields:
         Batches of rejected rows, then of impressions in the order of their first rows, each with
-        the index of the file. The file of an impression is that of its first row.
+        the index of its file. An impression belongs to the file of its first row.
     """
     row_is_click = params.click_form == "rows"
-    first_rank_counts, size_counts = Counter[float](), Counter[int]()
+    impressions_by_first_rank, impressions_by_size = Counter[float](), Counter[int]()
     set_sql_variables(
         connection,
         row_is_click=row_is_click,
@@ -189,12 +189,12 @@ def group_result_rows(
             yield file, RawRecords(rows=rows)
     reader = connection.sql(GROUPED).to_arrow_reader(2**17)
     for table in build_impressions(
-        reader, first_rank_counts, size_counts, row_is_click=row_is_click
+        reader, impressions_by_first_rank, impressions_by_size, row_is_click=row_is_click
     ):
         for file, part in _split_by_file(table):
             yield file, RawRecords([part], partial(read_records, part), clicks_are_ranks=True)
     if not row_is_click:
-        notes.extend(note_split_impressions(first_rank_counts, size_counts))
+        notes.extend(advise_on_split_impressions(impressions_by_first_rank, impressions_by_size))
 
 
 def _insert_rows(
@@ -203,19 +203,19 @@ def _insert_rows(
     params: LogParameters,
 ) -> Iterator[tuple[int, RawRecords]]:
     """Insert the rows of all files into the table `rows`; yield the rejected rows of each batch."""
-    connection.register("batch", _add_moment_column(ROWS.empty_table(), params))
+    connection.register("batch", _add_timestamp_column(ROWS.empty_table(), params))
     connection.execute(CREATE)
     for file, batch in batches:
         for table in batch.tables:
-            connection.register("batch", _add_moment_column(table, params))
+            connection.register("batch", _add_timestamp_column(table, params))
             connection.execute(INSERT, {"start": file << ROW_BITS})
         if batch.rows:
             yield file, RawRecords(rows=batch.rows)
     connection.unregister("batch")
 
 
-def _add_moment_column(rows: pa.Table, params: LogParameters) -> pa.Table:
-    """Append the column `moment`: Unix time in microseconds; null if a time cannot be parsed."""
+def _add_timestamp_column(rows: pa.Table, params: LogParameters) -> pa.Table:
+    """Append the column `moment`, the time of each row in Unix microseconds; null if unparsable."""
     times = rows["time"].combine_chunks().dictionary_encode()
     moments = [_to_unix_microseconds(time, params) for time in times.dictionary.to_pylist()]
     return rows.append_column("moment", pa.array(moments, pa.int64()).take(times.indices))

@@ -195,19 +195,20 @@ def _read_rows(
     for number, row in zip(row_numbers, batch_to_rows(chosen), strict=True):
         record = row
         if not isinstance(record, str):
-            record = parse_lists_stored_as_text(to_plain_values(record), params)
+            record = parse_lists_stored_as_text(to_plain_value(record), params)
         yield number, record if isinstance(record, str) else rename_fields(record, params.fields)
 
 
-def to_plain_values(value: Any) -> Any:
-    """Convert whole floats and decimals to integers, and UUIDs and bytes to text, also in lists.
+def to_plain_value(value: Any) -> Any:
+    """Convert whole floats and decimals to integers, and UUIDs and bytes to text.
 
-    NaN, as in columns of pandas, becomes None.
+    Lists and dictionaries are converted item by item. NaN, which pandas writes for missing values,
+    becomes None.
     """
     if isinstance(value, dict):
-        return {name: to_plain_values(item) for name, item in value.items()}
+        return {name: to_plain_value(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [to_plain_values(item) for item in value]
+        return [to_plain_value(item) for item in value]
     if isinstance(value, float | Decimal):
         return None if math.isnan(value) else int(value) if value % 1 == 0 else value
     if isinstance(value, bytes):
@@ -239,7 +240,7 @@ def _column_to_strings(column: pa.Array) -> pa.Array:
         or pa.types.is_integer(column.type)
     ):
         return column.cast(pa.string())
-    return pa.array([_value_to_string(to_plain_values(v)) for v in column.to_pylist()], pa.string())
+    return pa.array([_value_to_string(to_plain_value(v)) for v in column.to_pylist()], pa.string())
 
 
 def _value_to_string(value: Any) -> str | None:

@@ -97,7 +97,7 @@ def _is_integer(value: object) -> TypeGuard[int]:
 def _flags_to_clicked_ranks(flags: object, result_ranks: Sequence[int]) -> list[int] | None:
     """Convert click flags, one per result, to clicked ranks; return None if `flags` is None.
 
-    Surplus flags, as in lists padded to a fixed length, are ignored if they are all 0.
+    Surplus flags, which pad some lists to a fixed length, are ignored if they are all 0.
 
     Raises:
         RejectError: there are fewer flags than results, a flag is invalid, or a surplus flag is
@@ -129,7 +129,7 @@ def _clicked_result_positions(
         clicks: Clicks of the record, as logged.
         urls: URLs or ids of the results in rank order.
         params: Section `[log]` of the definition.
-        positions: Position of each result by its logged rank; None if ranks are positions.
+        positions: Position of each result by its logged rank; None if each rank is the position.
     """
     if clicks is None:
         return []
@@ -178,13 +178,13 @@ def _clicked_result_position(
     return rank if 1 <= rank <= len(urls) else 0
 
 
-def _position_of_url(clicked: str, urls: list[str]) -> int:
+def _position_of_url(clicked_url: str, urls: list[str]) -> int:
     """Return the 1-based position of a clicked URL or id among the results; 0 if it was not shown.
 
     If no result equals the clicked text, the first result with the same canonical URL is used.
     """
-    if clicked in urls:
-        return urls.index(clicked) + 1
-    key = canonical_url(clicked)
+    if clicked_url in urls:
+        return urls.index(clicked_url) + 1
+    key = canonical_url(clicked_url)
     keys = map(canonical_url, urls if key is not None else ())
     return next((position for position, other in enumerate(keys, 1) if other == key), 0)

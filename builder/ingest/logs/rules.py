@@ -6,10 +6,10 @@ The conditions apply to the columns `results` (list of strings) and `ranks` (lis
 HAS_BAD_RESULTS = """
 results IS NULL OR list_count(results) < len(results) OR list_contains(results, '')
 """
-"""SQL condition: the results are missing, or a result is null or empty."""
+"""SQL condition that is true if the results are missing, or if a result is null or empty."""
 
 HAS_BAD_RANKS = "ranks IS NULL OR list_count(ranks) < len(ranks)"
-"""SQL condition: the clicked ranks are missing, or a rank is null."""
+"""SQL condition that is true if the clicked ranks are missing, or if a rank is null."""
 
 RESULT_COUNT_REASONS = """
 WHEN len(results) > {max_results} THEN 'too_many_results'

@@ -1,9 +1,11 @@
 """Reads the Sogou click log (SogouQ, 2006 to 2012).
 
-Each line is a click: tab-separated fields `time user [query] rank order url`, encoded in GB18030
-or, in some copies, UTF-8, with a space or tab between rank and order, and URLs without a scheme.
-Only clicked results are logged, so an impression is built from the clicks of a user for a query,
-with at most half an hour between consecutive clicks. Lines of different users may be interleaved.
+Each line is a click with the tab-separated fields `time user [query] rank order url`; rank and
+order may also be separated by a space. The encoding is GB18030 or, in some copies, UTF-8. URLs have
+no scheme. Only clicked results are logged, so an impression is built from the clicks of a user for
+a query, with at most half an hour between consecutive clicks. Lines of different users may be
+interleaved.
+
 Times of day are relative to `log.session_start` or, by default, to the start of the snapshot; full
 timestamps, as in later editions (`20111230000005`), are absolute.
 """
@@ -81,7 +83,7 @@ def read_impressions(
 
 
 def _is_impression_complete(clicks: list[Click], now: int) -> bool:
-    """Whether an impression is complete: a click at time `now` cannot belong to it.
+    """Whether an impression is complete, so that a click at time `now` cannot belong to it.
 
     Args:
         clicks: Clicks of the impression.

@@ -129,17 +129,18 @@ def ingest_log(
     return ledger
 
 
-def _note_rejects(ledger: RowLedger, clicked: int, *, are_split: bool) -> Iterator[str]:
+def _note_rejects(ledger: RowLedger, clicked_count: int, *, are_split: bool) -> Iterator[str]:
     """Yield notes with advice on frequent reject reasons.
 
     Args:
         ledger: Ledger, which counts the records read and rejected.
-        clicked: Number of impressions with clicks.
-        are_split: Whether impressions seem to be split into several, which then count as repeated.
+        clicked_count: Number of impressions with clicks.
+        are_split: Whether searches seem to have been split into several impressions. If so, these
+            may be rejected as repeated, and the advice on repeated impressions does not apply.
     """
     advice = {k: v for k, v in LOG_ADVICE.items() if k != REPEATED or not are_split}
     yield from advise_on_rejects(ledger.rejected, ledger.rows_in, advice)
-    yield from note_rejected_clicks(ledger.rejected, ledger.rows_in, clicked)
+    yield from note_rejected_clicks(ledger.rejected, ledger.rows_in, clicked_count)
 
 
 def _encode_batches(
@@ -168,7 +169,7 @@ def _encode_batches(
 
 
 def _sort_by_time(staged_log: StagedLog, limits: ResourceLimits) -> StagedLog:
-    """Return a copy of a staged log in order of time."""
+    """Return a copy of a staged log, sorted by time."""
     with limits.connect_to_duckdb(USER_RULES_SHARE) as connection:
         return staged_log.sort_by_time(limits.scratch / "by-time", connection)
 
@@ -176,13 +177,13 @@ def _sort_by_time(staged_log: StagedLog, limits: ResourceLimits) -> StagedLog:
 def _read_impressions_to_drop(
     staged_log: StagedLog, params: LogParameters, limits: ResourceLimits
 ) -> pl.DataFrame:
-    """Return the impressions that the user rules drop, such as those of bots, with the reasons."""
+    """Return the impressions that the user rules drop, each with the reason."""
     with limits.connect_to_duckdb(USER_RULES_SHARE) as connection:
         return pl.DataFrame(find_impressions_to_drop(connection, staged_log.log, params).read_all())
 
 
 def _derive_secret_key(files: Sequence[Source]) -> str:
-    """Derive the secret key for pseudonymizing user ids: a hexadecimal hash of the raw logs."""
+    """Derive the secret key for pseudonymizing user ids by hashing the start of each log file."""
     digest = hashlib.sha256()
     for file in files:
         with file.path.open("rb") as raw:
@@ -193,7 +194,7 @@ def _derive_secret_key(files: Sequence[Source]) -> str:
 def _check_not_empty(
     ledger: RowLedger, staged_log: StagedLog, params: LogParameters, files: Sequence[Source]
 ) -> None:
-    """Check that a log has impressions and clicks, unless section `[log]` does not require them.
+    """Check that a log has impressions and clicks, unless section `[log]` allows it to have none.
 
     Raises:
         DataError: the log has no impressions or no clicks.

@@ -1,9 +1,10 @@
 """Stores the impressions of a log in temporary files until the user rules have been applied.
 
 Each batch of impressions is split: the columns that the user rules read go to `log.parquet`, the
-output columns to Arrow files. A log that is not in order of time, such as one with a file per
-server, is sorted, because the table has no times by which a later stage could sort. Once the rules
-have been applied, the Arrow files are copied to the table `impressions`, without the dropped rows.
+output columns to Arrow files. A log that is not in chronological order, such as one with a file per
+server, is sorted here, because the output has no times by which a later stage could sort it. Once
+the rules have been applied, the Arrow files are copied to the table `impressions`, without the
+dropped rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,7 +61,7 @@ class StagedLog:
     Attributes:
         rows: Number of impressions added.
         clicked: Number of impressions added that have at least one click.
-        is_sorted: Whether the impressions were added in order of time.
+        is_sorted: Whether the impressions were added in chronological order.
         log: Path of `log.parquet`, which is complete after the context manager has exited.
     """
 
@@ -106,7 +107,7 @@ class StagedLog:
         self._latest = times[-1]
 
     def sort_by_time(self, scratch: Path, connection: duckdb.DuckDBPyConnection) -> "StagedLog":
-        """Return a copy in order of time; impressions with equal times keep their order.
+        """Return a copy sorted by time; impressions with equal times keep their order.
 
         Args:
             scratch: New folder for the temporary files of the copy.
@@ -135,17 +136,17 @@ class StagedLog:
             self._part.close()
             self._part = None
 
-    def write_impressions(self, folder: Path, dropped_numbers: Numbers, threads: int) -> int:
+    def write_impressions(self, folder: Path, numbers_to_drop: Numbers, threads: int) -> int:
         """Write the table `impressions` without dropped rows; return the number of rows written.
 
         Args:
             folder: Output folder of the table; receives at least one part file.
-            dropped_numbers: Numbers of the impressions to drop, in ascending order.
+            numbers_to_drop: Numbers of the impressions to drop, in ascending order.
             threads: Number of parts written in parallel.
         """
         parts: Sequence[Path | None] = self._parts or [None]
         targets = [folder / f"part-{number:05d}.parquet" for number in range(len(parts))]
-        work = partial(_write_part, dropped_numbers)
+        work = partial(_write_part, numbers_to_drop)
         return sum(ordered_map(work, zip(parts, targets, strict=True), threads))
 
     def __enter__(self) -> Self:
@@ -156,27 +157,27 @@ class StagedLog:
         self._log.close()
 
 
-def _write_part(dropped_numbers: Numbers, paths: tuple[Path | None, Path]) -> int:
+def _write_part(numbers_to_drop: Numbers, paths: tuple[Path | None, Path]) -> int:
     """Copy a part to a Parquet file without the dropped impressions; return the number of rows.
 
     Args:
-        dropped_numbers: Numbers of the impressions to drop, in ascending order.
+        numbers_to_drop: Numbers of the impressions to drop, in ascending order.
         paths: Arrow file of the part (None if it has no impressions), and Parquet file to write.
     """
     source, target = paths
     with TableWriter(target, Impressions, compression="lz4", use_dictionary=False) as table:
         for batch in _read_batches(source) if source is not None else ():
-            table.write(_drop_impressions(batch, dropped_numbers))
+            table.write(_drop_impressions(batch, numbers_to_drop))
     return table.rows
 
 
-def _drop_impressions(batch: pa.RecordBatch, dropped_numbers: Numbers) -> pa.RecordBatch:
+def _drop_impressions(batch: pa.RecordBatch, numbers_to_drop: Numbers) -> pa.RecordBatch:
     """Remove the impressions with the given numbers; the batch and the numbers must be sorted."""
     numbers = batch["impression"].to_numpy()
     first, last = (
-        np.searchsorted(dropped_numbers, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
+        np.searchsorted(numbers_to_drop, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
     )
-    kept = ~np.isin(numbers, dropped_numbers[first:last])
+    kept = ~np.isin(numbers, numbers_to_drop[first:last])
     return batch if kept.all() else batch.filter(pa.array(kept))
 
 

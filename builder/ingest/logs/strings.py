@@ -56,7 +56,7 @@ Keys = npt.NDArray[np.uint64]
 
 
 class RecentKeys:
-    """Bounded set of recently inserted keys: a large sorted array, and a small one for new keys.
+    """Bounded set of recently inserted keys, in a large sorted array and a small one for new keys.
 
     Args:
         capacity: Number of keys above which the set is cleared.

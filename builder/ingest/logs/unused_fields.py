@@ -75,14 +75,16 @@ def _read_records(file: LogFile, params: LogParameters) -> Iterator[Record]:
                     yield parse_json_object(line or b"")
 
 
-def _parent_objects(record: Record, own: str, fields: LogFields) -> Iterator[dict[str, Any]]:
+def _parent_objects(
+    record: Record, standard_name: str, fields: LogFields
+) -> Iterator[dict[str, Any]]:
     """Yield the objects in a record that may have the field with the given standard name.
 
     The field `user`, and in long format the fields of a result, belong to the record itself. Other
     fields belong to the objects in the lists of results or clicks.
     """
-    lists = [get_nested_value(record, getattr(fields, name)) for name in LISTS[own]]
-    if not lists or (lists[0] is None and own != "click_time"):
+    lists = [get_nested_value(record, getattr(fields, name)) for name in LISTS[standard_name]]
+    if not lists or (lists[0] is None and standard_name != "click_time"):
         yield record
     for items in lists:
         if isinstance(items, list):

@@ -99,7 +99,7 @@ def test_missing_times_and_titles_are_told(tmp_path: Path) -> None:
     ledger, _, _, _ = ingest(tmp_path, row, other, undated="start", fields=fields)
     assert (ledger.rows_out, dict(ledger.rejected)) == (1, {"empty_text": 1})
     assert ledger.notes[:2] == [
-        "number of records without a time, dated to the start of the snapshot: 2 (crawl.undated)",
+        "2 records without a time were dated to the start of the snapshot (crawl.undated)",
         "no page has a title; check crawl.fields.title (now 'titel')",
     ]
     fields = {"time": "fetched", "title": "headline"}
@@ -212,7 +212,7 @@ def test_texts_that_were_cut_are_counted(tmp_path: Path) -> None:
     long, short = {**GOOD, "text": "abc " * 10}, {**GOOD, "url": "https://b.example", "text": "a"}
     ledger, pages, _, _ = ingest(tmp_path, long, short, max_text_chars=6)
     assert pages.sort("url")["text"].to_list() == ["abc ab", "a"]
-    assert ledger.notes == ["number of texts shortened to 6 characters (crawl.max_text_chars): 1"]
+    assert ledger.notes == ["1 text was shortened to 6 characters (crawl.max_text_chars)"]
 
 
 def test_a_file_that_ends_early_is_named(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from builder.ingest.logs import json_lines
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.impression import make_impression, parse_impression
 from builder.ingest.logs.json_lines import parse_chunk
-from builder.ingest.logs.parquet import parse_batch, to_plain_values
+from builder.ingest.logs.parquet import parse_batch, to_plain_value
 from builder.ingest.logs.records import CheckedRecords
 from builder.ingest.parquet_rows import NumberedBatch, batch_to_rows
 from builder.ingest.rejects import RejectError
@@ -391,7 +391,7 @@ def test_bulk_parsing_equals_reference_on_rows(
         try:
             if isinstance(row, str):
                 raise RejectError(row)
-            record = rename_fields(to_plain_values(row), params.fields)
+            record = rename_fields(to_plain_value(row), params.fields)
             found.append((number, tuple(make_impression(record, INTERVAL, params))))
         except RejectError as reject:
             found.append((number, str(reject)))

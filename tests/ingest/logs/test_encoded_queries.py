@@ -39,5 +39,5 @@ def test_a_log_of_encoded_queries_has_a_note(tmp_path: Path) -> None:
     lines = [shown("u", f"l&#39;eau {n}", n, [1]) for n in range(3)]
     ledger, _ = ingest(tmp_path, {"log": b"".join(lines)})
     assert ledger.notes == [
-        "3 of 3 distinct queries contain HTML entities such as &#39;: decode the queries"
+        "3 of 3 distinct queries contain HTML entities such as &#39;; decode the queries"
     ]

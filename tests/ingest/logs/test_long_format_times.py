@@ -92,7 +92,7 @@ def test_an_impression_in_parquet_files_with_times_of_different_types(tmp_path: 
 
 
 NOTE = (
-    "{} of {} impressions begin at a rank above 1: only rows with the same time, user and query "
+    "{} of {} impressions begin after rank 1: only rows with the same time, user and query "
     "form one impression; if the rows of a search have different times, set log.fields.time to a "
     "column with the time of the search, or write the time of the first result into all rows of "
     "the search"

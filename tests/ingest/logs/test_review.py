@@ -369,7 +369,7 @@ def test_an_encoding_that_cannot_be_detected_is_reported(tmp_path: Path) -> None
     ledger, _ = ingest(tmp_path, {"log.csv": text.encode("gb18030")})
     assert dict(ledger.rejected) == {"not_utf8": 1}
     assert ledger.notes == [
-        "log.csv: not valid UTF-8, and encoding detection failed; set log.encoding"
+        "log.csv: not valid UTF-8, and the encoding cannot be detected; set log.encoding"
     ]
 
 

@@ -62,7 +62,7 @@ def test_names_that_no_object_has(tmp_path: Path) -> None:
         NOTE.format("position", "rank"),
         (
             "1 of 2 records was rejected as not_json: each line must be one JSON object (NaN is "
-            "not JSON)"
+            "not valid JSON)"
         ),
     ]
 
