@@ -1,12 +1,12 @@
-"""Finds why a document is missing from a later snapshot although the later crawl has its page.
+"""Determines why documents are missing from a later snapshot although its crawl contains them.
 
 Input: the crawled pages of both snapshots, the documents shown to users in search results of the
-later snapshot, and its sampling parameters. Output: the table `absences` of a DuckDB connection,
-with one row per document of the earlier snapshot that is missing from the later snapshot but not
-from the later crawl. The column `status` is one of:
+later snapshot, and the sampling parameters of the later snapshot. Output: the table `absences` of a
+DuckDB connection, with one row per document of the earlier snapshot that is missing from the later
+snapshot but not from the later crawl. The column `status` is one of:
 
-- `not_sampled`: in the random sample of the earlier snapshot, but not in that of the later
-  snapshot, which has a different sample share or seed;
+- `not_sampled`: in the random sample of the earlier snapshot, but not in the random sample of the
+  later snapshot, which has a different sample share or seed;
 - `not_shown`: shown for a query of the earlier snapshot, but not for any selected query of the
   later snapshot;
 - `left_out`: shown or sampled in the later snapshot, but excluded because of a URL list, because
@@ -44,8 +44,8 @@ DOC_ID = "format('d{:016x}', doc) AS doc_id"
 class CrawlTables:
     """Pages crawled for two snapshots, and documents shown to users in the later snapshot.
 
-    A field is None if its data are unknown, as for imported releases. Only the column `doc` of the
-    tables is read.
+    A field is None if its data are unknown; for example, for imported releases. Only the column
+    `doc` of the tables is read.
 
     Args:
         pages_from: Pages of the earlier crawl.
@@ -82,7 +82,7 @@ class CrawlTables:
 
 
 def classify_absences(connection: duckdb.DuckDBPyConnection, crawls: CrawlTables) -> None:
-    """Create the table `absences`, with the reason why each missing document is absent.
+    """Create the table `absences`: why documents are missing although the later crawl has them.
 
     Args:
         connection: DuckDB connection with the views `documents_from` and `documents_to`.

@@ -93,8 +93,8 @@ def build_id_maps(
         set_sql_variables(connection, snapshots=len(queries))
         connection.register("aliases", collect_aliases(variants or {}).to_arrow())
         for write, tables, name in (
-            (write_documents_map, documents, "documents_map"),
-            (_write_queries_map, queries, "queries_map"),
+            (write_document_id_map, documents, "documents_map"),
+            (_write_query_id_map, queries, "queries_map"),
         ):
             ids, rows = write(
                 connection, out / f"{name}.parquet", tables, limits.scratch / name, progress
@@ -120,7 +120,7 @@ def _create_crawl_view(
         connection.execute(NOTHING_CRAWLED)
 
 
-def write_documents_map(
+def write_document_id_map(
     connection: duckdb.DuckDBPyConnection,
     target: Path,
     documents: Mapping[str, Table],
@@ -161,7 +161,7 @@ def collect_aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
     )
 
 
-def _write_queries_map(
+def _write_query_id_map(
     connection: duckdb.DuckDBPyConnection,
     target: Path,
     queries: Mapping[str, Table],
@@ -269,8 +269,8 @@ def _write_snapshot_presence(
 def id_ranges(tables: Mapping[str, Table], id_column: str) -> Iterator[tuple[str, str]]:
     """Split the id space into equal ranges; yield the first and last id of each range.
 
-    Ids are evenly distributed, so a range has about `ROWS_PER_RANGE` rows or fewer: an id is a
-    letter followed by 16 hexadecimal digits of an MD5 hash.
+    An id is a letter followed by 16 hexadecimal digits of an MD5 hash. Ids are therefore evenly
+    distributed, and a range has about `ROWS_PER_RANGE` rows or fewer.
     """
     rows = sum(pq.read_metadata(path).num_rows for t in tables.values() for path in t.paths)
     count = max(1, -(-rows // ROWS_PER_RANGE))

@@ -81,7 +81,7 @@ def find_candidate_pairs(
     limits: ResourceLimits,
     progress: Progress,
 ) -> None:
-    """Create the table `candidates`: pairs of a removed and an added page that may be the same.
+    """Create the table `candidates`: pairs of a removed and an added page with similar sketches.
 
     Args:
         connection: DuckDB connection with the tables `removed_texts`, `added_texts` and `matches`.

@@ -109,14 +109,14 @@ def match_moved_pages(
     connection.execute(EQUAL_TOKENS)
     find_candidate_pairs(connection, documents_from, documents_to, params, limits, progress)
     texts = map(pl.DataFrame, connection.sql(CANDIDATE_TEXTS).to_arrow_reader(PAIRS_PER_BATCH))
-    similar = list(ordered_map(partial(filter_similar_pairs, params=params), texts, limits.threads))
+    similar = list(ordered_map(partial(keep_similar_pairs, params=params), texts, limits.threads))
     connection.execute(SIMILARITIES)
     for rows in similar:
         append_rows(connection, "similarities", rows)
     connection.execute(NEAREST)
 
 
-def filter_similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
+def keep_similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
     """Return the candidate pairs whose similarity is at least the threshold for moved pages.
 
     Args:

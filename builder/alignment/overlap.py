@@ -99,8 +99,8 @@ def _token_codes(tokens: TokenBuffer) -> npt.NDArray[np.uint64]:
     """Return an integer code per token; equal tokens, and only those, have equal codes.
 
     The code of a token of up to eight bytes consists of its bytes, none of which is 0. Longer
-    tokens are numbered, and the code is the number shifted by eight bits, so that its lowest byte
-    is 0.
+    tokens are numbered from 1. Their code is the number shifted left by eight bits, so that its
+    lowest byte is 0.
     """
     starts = tokens.token_starts
     sizes = tokens.ends - starts
@@ -152,8 +152,8 @@ def _pad_short_texts(words: Integers, lengths: Integers, size: int) -> tuple[Int
 def _encode_ngrams(words: Integers, size: int) -> Integers:
     """Return an integer code for the n-gram that starts at each word.
 
-    Document boundaries are ignored. An n-gram is encoded as a pair of two shorter n-grams, which
-    may overlap: for size 5, n-grams of 2, 4 and then 5 words are encoded.
+    Document boundaries are ignored. An n-gram is encoded as a pair of shorter n-grams, which may
+    overlap. For size 5, n-grams of 2, 4 and then 5 words are encoded.
     """
     ngrams, length = words, 1
     while length < size and len(ngrams):

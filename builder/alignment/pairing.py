@@ -6,12 +6,11 @@ row, with a status, per id that occurs in either snapshot; `returned` lists the 
 earlier snapshot contained; `matches` lists pairs of a removed and an added page that are the same
 page under different URLs.
 
-1. Matched by URL key, a page is `added`, `removed`, `updated` or `unchanged`. An added page is
-   `returned` if an earlier snapshot contained it. A missing page is `not_sampled`, `not_shown` or
-   `left_out` instead of `removed` if the later crawl still contains it.
-2. Matched by loose key, a removed and an added page are the same page if their URLs differ only in
-   scheme, `www.` or trailing slash. If several pages have the same loose key, they are matched in
-   order of URL.
+1. Pages are matched by URL key and are `added`, `removed`, `updated` or `unchanged`. An added page
+   is `returned` if an earlier snapshot contained it. A missing page is `not_sampled`, `not_shown`
+   or `left_out` instead of `removed` if the later crawl still contains it.
+2. Removed and added pages are matched by loose key if their URLs differ only in scheme, `www.` or
+   trailing slash. If several pages have the same loose key, they are matched in order of URL.
 3. Pages that moved are matched by text in `builder.alignment.moved_pages`.
 """
 

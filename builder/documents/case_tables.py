@@ -3,9 +3,9 @@ r"""Lookup tables that lowercase non-ASCII characters and recognize word charact
 Input: UTF-8 bytes and the offsets of non-ASCII characters. Output: the bytes with these characters
 lowercased in place.
 
-The tables are computed with Polars, so that they match the Unicode version of its regular
-expressions. They omit joiners, code points from `TABLE_SIZE` on, and characters whose lowercase
-form depends on the context or has a different length in bytes.
+The tables are computed with Polars, so that they match the Unicode version that Polars uses in
+regular expressions. They omit joiners, code points of `TABLE_SIZE` and above, and characters whose
+lowercase form depends on the context or has a different length in bytes.
 """
 
 from functools import cache
@@ -50,7 +50,7 @@ class CharacterTables(NamedTuple):
 
 @cache
 def character_tables() -> CharacterTables:
-    """Return the tables of lowercase forms and kinds by code point; computed once per process."""
+    """Return the lookup tables for characters; they are computed once per process."""
     code_points = np.delete(np.arange(TABLE_SIZE, dtype="<u4"), SURROGATES)
     texts = pl.Series(list(code_points.tobytes().decode("utf-32-le")))
     lowered = texts.str.to_lowercase()

@@ -3,8 +3,8 @@
 Input: impressions, crawled pages and documents of a snapshot. Output: `coverage`, with the numbers
 of documents and impressions, for the whole log and for candidate queries; `host_coverage`, the same
 numbers by host for candidate queries; and a reject for every document that was shown for a
-candidate query but is missing from the snapshot. Since judging a document without text is useless,
-these counts show how much of the log can be judged.
+candidate query but is missing from the snapshot. A document without text cannot be judged, so these
+counts show how much of the log can be judged.
 """
 
 from collections.abc import Iterator
@@ -145,8 +145,8 @@ def measure_coverage(
         progress: Advances by the number of documents shown for candidate queries.
 
     Returns:
-        Ledger: numbers of documents shown for candidate queries (`rows_in`), of these documents
-        that the snapshot contains (`rows_out`), and of rejects.
+        Ledger of the documents shown for candidate queries: their number (`rows_in`), the number
+        that the snapshot contains (`rows_out`), and the numbers of rejects by reason.
 
     Raises:
         DataError: a URL in the log and a different URL in the crawl have the same document key.
@@ -184,9 +184,10 @@ def _note_other_forms(connection: duckdb.DuckDBPyConnection, shown: int) -> Iter
     found, logged, crawled = connection.execute(OTHER_FORMS).fetchall()[0]
     if found and found >= MIN_SHARE * shown:
         yield (
-            f"{found:,} of {shown:,} documents shown are in the crawl under a URL with another "
-            f"scheme, www. or final slash, such as {logged} in the log and {crawled} in the crawl; "
-            "such URLs are different documents: rewrite those of the log or of the crawl"
+            f"{found:,} of {shown:,} documents shown are in the crawl only under a URL that "
+            f"differs in scheme, www. or final slash, such as {logged} in the log and {crawled} in "
+            "the crawl; documents with different URLs are not matched: rewrite the URLs of the log "
+            "or of the crawl"
         )
 
 

@@ -1,8 +1,9 @@
 """Finds duplicates within a snapshot: groups of pages with equal or nearly equal texts.
 
-Input: hashes and sketches (see `sketch`) of the pages. Output: for each duplicate, the first page
-of its group. Within a group, the pages that were shown to users come first, and ties are ordered by
-id, so that a judged page is never dropped in favor of an unjudged page.
+Input: hashes and sketches (see `sketch`) of the pages. Output: for each page in a group, the id of
+the first page of the group. Within a group, pages that were shown to users come before other pages,
+and pages are otherwise ordered by id. Since only shown pages are judged, a judged page is never
+dropped in favor of an unjudged page.
 
 Exact duplicates have equal texts. To find near-duplicates, every page is compared with the first
 page that has the same value of a band, for each band. The similarity is the estimated Jaccard
@@ -96,8 +97,8 @@ def find_duplicate_groups(
 
     Returns:
         All pages that are in a group, sorted by number: `number`, `duplicate_group` and
-        `near_duplicate_group`. Both group columns contain the id of the first page of the group,
-        or null if the page is in no such group.
+        `near_duplicate_group`. Each group column contains the id of the first page of the group, or
+        null if the page is not in a group of this kind.
     """
     connection.execute(EXACT_GROUPS)
     pairs = _near_duplicate_pairs(connection, signatures, threshold)

@@ -44,7 +44,7 @@ def _load_detector() -> "LangDetector":
 def detect_languages(texts: pl.Series | Sequence[str]) -> list[DetectedLanguage]:
     """Return the ISO 639 language code and the confidence for each text.
 
-    Both are None if no language is detected, such as for texts shorter than `MIN_CHARS`.
+    Both are None if no language is detected; for example, if the text is shorter than `MIN_CHARS`.
     """
     whole = pl.Series(texts, dtype=pl.String)
     guesses = [_detect_language(sample) for sample in whole.str.slice(0, SAMPLE_CHARS).to_list()]
@@ -70,7 +70,7 @@ def _detect_language(sample: str) -> DetectedLanguage:
 
 
 def _lowercase_if_mostly_uppercase(line: str) -> str:
-    """Lowercase a line if it is mostly uppercase, which often misleads the model."""
+    """Lowercase a mostly uppercase line, because uppercase text often misleads the model."""
     data = line.encode()
     capitals = len(data) - len(data.translate(None, _UPPERCASE))
     is_mostly_uppercase = 2 * capitals > len(line) or line.isupper()

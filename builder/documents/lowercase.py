@@ -1,8 +1,8 @@
-"""Lowercases a column of texts, mostly by looking up bytes in tables.
+"""Lowercases a column of texts with lookup tables, faster than Polars.
 
-Input: a column of texts. Output: the lowercased texts, equal to those of `str.to_lowercase` of
-Polars, which is slow for non-ASCII texts. Texts with characters that are not in `case_tables` are
-lowercased with Polars.
+Input: a column of texts. Output: the lowercased texts. They equal the result of `str.to_lowercase`
+in Polars, which is slow for non-ASCII texts. Polars lowercases only columns with null values, and
+texts with characters that are not in `case_tables`.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Reads the pages of a crawl in row groups of the table `fetches`."""
+"""Reads the pages of a crawl, one row group of the table `fetches` at a time."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,7 +74,7 @@ class RowGroup(NamedTuple):
 
 
 def iter_row_groups(fetches: Table, pages: Table) -> Iterator[RowGroup]:
-    """Yield the row groups of the table `fetches` in reading order."""
+    """Yield the row groups of the table `fetches`, in the order in which the table stores them."""
     for path in fetches.paths:
         with parquet.open_file(path) as file:
             count = file.num_row_groups

@@ -66,7 +66,7 @@ class PageRules:
 
     @staticmethod
     def _is_url_listed(pages: pl.DataFrame, url_list: UrlList) -> pl.Series:
-        """Return a Boolean series that is true for the pages whose URL is in a list."""
+        """Return, as a Boolean series, whether the URL of each page matches a URL list."""
         if not url_list:
             return pl.repeat(value=False, n=pages.height, dtype=pl.Boolean, eager=True)
         is_match = [url_list.matches(url_key) for url_key in pages["url_key"].to_list()]

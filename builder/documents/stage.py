@@ -155,10 +155,9 @@ def _create_selected_pages_view(
 
 
 def _last_prefix_per_part(connection: duckdb.DuckDBPyConnection) -> list[int]:
-    """Return the key prefixes at which the pages are split into parts of similar size.
+    """Split the pages by key prefix into parts of similar size; return the last prefix per part.
 
-    Each prefix is the last prefix of its part. Pages whose prefix is higher than all returned
-    prefixes form one more part.
+    Pages whose prefix is greater than all returned prefixes form one more part.
     """
     sizes = connection.execute(PREFIX_SIZES.format(shift=PREFIX_SHIFT)).fetchall()
     total = sum(size for _, size in sizes)
@@ -175,7 +174,7 @@ def _last_prefix_per_part(connection: duckdb.DuckDBPyConnection) -> list[int]:
 def _write_parts(
     batches: Iterable[pl.DataFrame], last_prefixes: Sequence[int], folder: Path
 ) -> Iterator[int]:
-    """Write documents to part files; yield the number of rows of each write.
+    """Write documents to part files; after each write, yield the number of rows written.
 
     Args:
         batches: Documents sorted by key.

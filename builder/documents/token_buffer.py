@@ -144,7 +144,7 @@ def _tokenize_range(lines: TextBytes, text_range: slice) -> TokenBuffer:
     ends = lines.ends[text_range.start : text_range.stop + 1]
     texts = TextBytes(lines.data[ends[0] : ends[-1]], ends - ends[0])
     lower = np.frombuffer(bytearray(texts.data).translate(ASCII_TABLE), np.uint8)
-    unknown = _translate_non_ascii(lower, np.flatnonzero(lower >= NON_ASCII))
+    unknown = _normalize_non_ascii(lower, np.flatnonzero(lower >= NON_ASCII))
     buffer = _build_token_buffer(lower, texts.ends)
     if not len(unknown):
         return buffer
@@ -182,7 +182,7 @@ def _build_token_buffer(lowercase_bytes: Bytes, text_bounds: Positions) -> Token
     return TokenBuffer(joined, bounds, ends, np.searchsorted(ends, bounds))
 
 
-def _translate_non_ascii(lowercase_bytes: Bytes, offsets: Positions) -> Positions:
+def _normalize_non_ascii(lowercase_bytes: Bytes, offsets: Positions) -> Positions:
     """Lowercase non-ASCII characters in place, and replace non-word characters with spaces.
 
     Args:
@@ -190,8 +190,8 @@ def _translate_non_ascii(lowercase_bytes: Bytes, offsets: Positions) -> Position
         offsets: Byte offsets of the non-ASCII characters.
 
     Returns:
-        Byte offsets of characters that are not in the tables, and of marks that do not follow a
-        character of a word.
+        Sorted byte offsets of two kinds of characters: those that are not in the tables, and marks
+        that do not follow a character of a word.
     """
     kinds, sizes = lowercase_non_ascii_in_place(lowercase_bytes, offsets)
     separators = np.flatnonzero(kinds == SEPARATOR)

@@ -94,7 +94,7 @@ class UrlList:
     def matches(self, canonical_url: str) -> bool:
         """Return whether a canonical URL matches an entry of the list.
 
-        `note_unmatched_entries` does not list the entries that match.
+        Matching entries are marked as used, so that `note_unmatched_entries` omits them.
         """
         keys = list(self._find_entries(canonical_url))
         for key in keys:
@@ -115,7 +115,7 @@ class UrlList:
             yield from ((domain, port) for domain in domains if (domain, port) in self._hosts)
 
     def note_unmatched_entries(self, name: str) -> Iterator[str]:
-        """Yield a note with the entries that no URL given to `matches` has matched, if any.
+        """Yield a note that lists the entries not yet matched by `matches`, if there are any.
 
         Args:
             name: Name of the list in the note.

@@ -55,12 +55,12 @@ def collect_page_verdicts(
         pages: See `schemas.Pages`.
         params: Section `[verdicts]` of the definition.
         limits: Memory limit and number of threads.
-        progress: Advances by the number of verdicts on documents that the lists contain.
+        progress: Advances by the number of document verdicts in the lists.
         files: Verdict lists, as TSV files.
 
     Returns:
-        Ledger: numbers of verdicts on documents that were read, kept and rejected; verdicts on
-        pages outside the crawl are rejected.
+        Ledger: numbers of document verdicts read, kept and rejected; verdicts on documents outside
+        the crawl are rejected.
 
     Raises:
         FormatError: a file is not a list of verdicts.

@@ -68,5 +68,5 @@ def page_states(params: SimulationParameters, pages: UInt64Array, snapshot: int)
 def _draw_events(
     params: SimulationParameters, pages: UInt64Array, snapshot: int, event: int, probability: float
 ) -> npt.NDArray[np.bool_]:
-    """Draw, for each page, whether an event affects it between `snapshot - 1` and `snapshot`."""
+    """Draw, per page, whether an event affects it between the previous and the given snapshot."""
     return np.asarray(hash_arrays_to_uniform(params.seed, pages, snapshot, event) < probability)

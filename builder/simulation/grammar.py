@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from string import Formatter
 
-from builder.simulation.lexicon import Subject, domain_subjects, subjects
+from builder.simulation.lexicon import Subject, subjects, subjects_of_area
 from builder.simulation.rng import Rng
 
 SentencePair = tuple[str, str]
@@ -144,12 +144,12 @@ def _subject_slots(subject: Subject) -> dict[str, str]:
 
 
 _SLOTS_BY_ID: dict[int, dict[str, str]] = {}
-"""Cache of slot values; the key is the `id()` of a subject, because to hash it would be slower."""
+"""Slot values by the `id()` of a subject, because hashing the subject itself would be slower."""
 
 
 @cache
 def _parse_template(template: str) -> tuple[tuple[str, str | None], ...]:
-    """Split a template into pairs of literal text and the name of the slot after it, or None."""
+    """Split a template into literal texts, each with the name of the next slot (None if none)."""
     return tuple((text, name) for text, name, _, _ in Formatter().parse(template))
 
 
@@ -159,7 +159,7 @@ def _substitute_slots(parts: tuple[tuple[str, str | None], ...], slots: dict[str
 
 def generate_sentence(subject: Subject, rng: Rng) -> SentencePair:
     """Generate a random French sentence about a subject, with its English translation."""
-    facts = subject.domain.facts
+    facts = subject.area.facts
     template = rng.choice(facts) if rng.randrange(2) else rng.choice(GENERAL_SENTENCES)
     return fill_template(template, subject, rng)
 
@@ -168,12 +168,12 @@ def generate_sentences(subject: Subject, count: int, rng: Rng) -> list[SentenceP
     """Generate distinct French sentences about a subject, with their English translations.
 
     If the subject has too few templates, the remaining sentences are about random subjects of the
-    same domain. Fewer than `count` sentences are returned if the domain has too few templates.
+    same subject area. Fewer than `count` sentences are returned if the area has too few templates.
     """
     templates = _shuffle_templates(subject, rng)[:count]
     pairs = [fill_template(template, subject, rng) for template in templates]
     if len(pairs) < count:
-        seen, related = set(pairs), domain_subjects(subject.domain)
+        seen, related = set(pairs), subjects_of_area(subject.area)
         for _ in range(count):
             other = rng.choice(related)
             for template in _shuffle_templates(other, rng):
@@ -188,7 +188,7 @@ def generate_sentences(subject: Subject, count: int, rng: Rng) -> list[SentenceP
 
 def _shuffle_templates(subject: Subject, rng: Rng) -> list[SentencePair]:
     """Return the sentence templates of a subject in random order (Fisher-Yates shuffle)."""
-    templates = [*subject.domain.facts, *GENERAL_SENTENCES]
+    templates = [*subject.area.facts, *GENERAL_SENTENCES]
     for last in range(len(templates) - 1, 0, -1):
         other = rng.randrange(last + 1)
         templates[last], templates[other] = templates[other], templates[last]

@@ -1,4 +1,4 @@
-"""French-English lexicon of the simulated web: domains, nouns, qualifiers, sentence templates."""
+"""French-English lexicon of the simulated web: nouns, qualifiers and templates by subject area."""
 
 import tomllib
 from dataclasses import dataclass
@@ -62,8 +62,8 @@ class Noun:
 
 
 @dataclass(frozen=True)
-class Domain:
-    """Thematic domain, such as cooking, with its vocabulary and sentence templates.
+class SubjectArea:
+    """Subject area, such as cooking, with its vocabulary and sentence templates.
 
     Args:
         name: Short French name, without accents.
@@ -82,15 +82,15 @@ class Domain:
 
 @dataclass(frozen=True)
 class Subject:
-    """Subject of a page or query: a noun and a qualifier from the vocabulary of a domain.
+    """Subject of a page or query: a noun and a qualifier from the vocabulary of a subject area.
 
     Args:
-        domain: Domain of the subject.
+        area: Subject area of the subject.
         noun: Noun, in French and English.
         qualifier: French qualifier of the noun and its English translation.
     """
 
-    domain: Domain
+    area: SubjectArea
     noun: Noun
     qualifier: tuple[str, str]
 
@@ -100,11 +100,11 @@ class Subject:
 
 
 @cache
-def domains() -> tuple[Domain, ...]:
-    """Return all domains, in the order of `lexicon.toml`."""
+def subject_areas() -> tuple[SubjectArea, ...]:
+    """Return all subject areas, in the order of `lexicon.toml`."""
     text = files("builder.simulation").joinpath("lexicon.toml").read_text("utf-8")
     return tuple(
-        Domain(
+        SubjectArea(
             name,
             entry["english"],
             tuple(Noun(fr, gender == "f", en) for fr, gender, en in entry["nouns"]),
@@ -117,20 +117,20 @@ def domains() -> tuple[Domain, ...]:
 
 @cache
 def subjects() -> tuple[Subject, ...]:
-    """Return all subjects, ordered by domain, noun and qualifier."""
+    """Return all subjects, ordered by subject area, noun and qualifier."""
     return tuple(
-        Subject(domain, noun, qualifier)
-        for domain in domains()
-        for noun in domain.nouns
-        for qualifier in domain.qualifiers
+        Subject(area, noun, qualifier)
+        for area in subject_areas()
+        for noun in area.nouns
+        for qualifier in area.qualifiers
     )
 
 
-def domain_subjects(domain: Domain) -> tuple[Subject, ...]:
-    """Return all subjects of a domain."""
-    return _subjects_by_domain()[domain.name]
+def subjects_of_area(area: SubjectArea) -> tuple[Subject, ...]:
+    """Return all subjects of a subject area."""
+    return _subjects_by_area()[area.name]
 
 
 @cache
-def _subjects_by_domain() -> dict[str, tuple[Subject, ...]]:
-    return {domain.name: tuple(s for s in subjects() if s.domain is domain) for domain in domains()}
+def _subjects_by_area() -> dict[str, tuple[Subject, ...]]:
+    return {a.name: tuple(s for s in subjects() if s.area is a) for a in subject_areas()}

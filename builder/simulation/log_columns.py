@@ -67,7 +67,7 @@ class QueryArrays:
         self.urls = pa.array([*flat_urls, *tracked_urls], pa.string())
         self.url_offsets = _list_offsets(urls)
         self.tracked_offset = len(flat_urls)
-        """Number to add to the index of a URL in `urls` for its copy with a tracking parameter."""
+        """Distance, in `urls`, from a URL to its copy with a tracking parameter."""
         self.result_counts = np.array([len(results) for results in urls], dtype=np.int64)
 
 

@@ -1,7 +1,7 @@
 """Simulated information needs with queries, results and relevance grades.
 
 An information need has a subject. Its candidate results are existing pages about the same subject
-(grade 2), about the same noun (grade 1) or from the same domain (grade 0).
+(grade 2), about the same noun (grade 1) or in the same subject area (grade 0).
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from builder.simulation.evolution import count_pages_ever_added, page_states
-from builder.simulation.lexicon import domains, subjects
+from builder.simulation.lexicon import subject_areas, subjects
 from builder.simulation.pages import nth_page_about, page_url
 from builder.simulation.parameters import SimulationParameters
 from builder.simulation.rng import (
@@ -46,7 +46,7 @@ SATISFACTION_RANGES = {2: (0.5, 0.9), 1: (0.2, 0.5), 0: (0.05, 0.3)}
 """Minimum and maximum of the true satisfaction of a result, by grade."""
 MAX_SAME_SUBJECT, MAX_SAME_NOUN = 2, 4
 """Maximum numbers of candidates about the subject of a query and about its noun, respectively, that
-are drawn before candidates from its domain."""
+are drawn before candidates from its subject area."""
 
 
 @dataclass(frozen=True)
@@ -114,21 +114,22 @@ def rank_candidates(
 def _grade_candidates(
     params: SimulationParameters, need: int, count: int, depth: int
 ) -> dict[int, int]:
-    """Return the grade of each candidate result of an information need, by page number.
+    """Return the grade of each candidate result of an information need, keyed by page number.
 
-    Candidates include pages that have been removed.
+    Candidates include pages that do not exist in the snapshot, such as removed pages.
 
     Args:
         params: Parameters of the simulation.
         need: Number of the information need.
-        count: Number of candidates wanted; more are returned, because some pages may not exist.
+        count: Number of existing pages wanted; usually, extra candidates are returned to make up
+            for pages that do not exist.
         depth: Maximum number of pages considered per subject.
     """
     subject = hash_integers(params.seed, need, 1) % len(subjects())
-    per_noun = len(domains()[0].qualifiers)
+    per_noun = len(subject_areas()[0].qualifiers)
     same_noun = [subject - subject % per_noun + offset for offset in range(per_noun)]
-    per_domain = per_noun * len(domains()[0].nouns)
-    first = subject - subject % per_domain
+    per_area = per_noun * len(subject_areas()[0].nouns)
+    first = subject - subject % per_area
     grades: dict[int, int] = {}
     for n in range(min(depth, MAX_SAME_SUBJECT)):
         grades.setdefault(nth_page_about(subject, n), 2)
@@ -137,7 +138,7 @@ def _grade_candidates(
         n = hash_integers(params.seed, need, 9, index) % depth
         grades.setdefault(nth_page_about(other, n), 2 if other == subject else 1)
     for index in range(2 * count):
-        other = first + hash_integers(params.seed, need, 3, index) % per_domain
+        other = first + hash_integers(params.seed, need, 3, index) % per_area
         n = hash_integers(params.seed, need, 4, index) % depth
         grades.setdefault(nth_page_about(other, n), 1 if other in same_noun else 0)
     return grades
@@ -195,6 +196,6 @@ def create_topics() -> list[tuple[str, str, str]]:
             noun.french,
             pluralize(noun.french),
         )
-        for domain in domains()
-        for noun in domain.nouns
+        for area in subject_areas()
+        for noun in area.nouns
     ]

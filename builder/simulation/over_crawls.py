@@ -1,8 +1,9 @@
 """Simulates query logs over existing crawls, and writes a definition, topics and ground truth.
 
-Query texts consist of rare words from page titles. Pages whose titles contain all words of a query
-are highly relevant (grade 2), and pages whose titles contain some of the words are relevant (grade
-1). Random pages fill the remaining ranks (grade 0 if their titles contain none of the words).
+A query text consists of a topic (a frequent title word) and the rarest other words of a page title
+with this topic. Pages whose titles contain all words of a query are highly relevant (grade 2), and
+pages whose titles contain some of the words are relevant (grade 1). Random pages fill the remaining
+ranks (grade 0 if their titles contain none of the words).
 """
 
 import re
@@ -48,7 +49,7 @@ MAX_TOPIC_SHARE = 0.05
 MIN_TOPIC_PAGES = 3
 """Minimum number of page titles in which a topic word must occur."""
 MAX_TITLE_CHARS = 80
-"""Maximum number of characters used of a title, or of the text if a page has no title."""
+"""Maximum number of characters read from the title of a page, or from its text if untitled."""
 MAX_TOPICS = 200
 PERSONAL_QUERIES = 6
 

@@ -22,7 +22,8 @@ from builder.simulation.rng import Rng, hash_integers
 from builder.simulation.text_variants import normalize_text
 
 SUBJECT_STRIDE = 7919
-"""Distance, in `subjects()`, of the subjects of consecutive pages; coprime to their number."""
+"""Step in `subjects()` from the subject of a page to the subject of the next page. The step is
+coprime to the number of subjects, so that all subjects have pages."""
 SENTENCES_PER_SECTION = 9
 """Approximate number of sentences per section of a page."""
 SITES = (
@@ -85,7 +86,7 @@ def page_url(params: SimulationParameters, page: int, moves: int) -> str:
     subject = page_subject(page)
     site = SITES[(hash_integers(params.seed, page) + moves) % len(SITES)]
     slug = normalize_text(f"{subject.noun.french} {subject.qualifier[0]}").replace(" ", "-")
-    return f"https://www.{site}.example/{subject.domain.name}/{slug}-{page}"
+    return f"https://www.{site}.example/{subject.area.name}/{slug}-{page}"
 
 
 def generate_page(params: SimulationParameters, page: int, version: int, edits: int) -> PageText:

@@ -55,12 +55,12 @@ class SimulationParameters(BaseModel):
     )
     translation: Literal["off", "embedded"] = Field(
         default="off",
-        description="Translation to English in the definition: off, or embedded (bundled model)",
+        description="Translation setting of the definition: off, or embedded (bundled model)",
     )
     added: Share = Field(default=0.06, description="New pages per month, as a share of `documents`")
     removed: Share = Field(default=0.04, description="Probability per month that a page is removed")
     edited: Share = Field(
-        default=0.08, description="Probability per month that a sentence of a page is replaced"
+        default=0.08, description="Probability per month that one sentence of a page is replaced"
     )
     rewritten: Share = Field(
         default=0.02, description="Probability per month that the whole text of a page is replaced"
@@ -74,10 +74,12 @@ class SimulationParameters(BaseModel):
     interest_drift: float = Field(
         default=0.5,
         ge=0,
-        description="Maximum monthly change of the logarithm of an information need's popularity",
+        description="Maximum change per month in the log popularity of an information need",
     )
     zipf: float = Field(
-        default=0.8, ge=0, description="Exponent of the Zipf distribution of information needs"
+        default=0.8,
+        ge=0,
+        description="Exponent of the Zipf distribution of the popularity of information needs",
     )
     reshuffled: Share = Field(
         default=0.5, description="Share of impressions in which two adjacent results are swapped"
@@ -86,10 +88,10 @@ class SimulationParameters(BaseModel):
         default=0.3, description="Share of impressions with a variant of the query text"
     )
     off_topic: Share = Field(
-        default=0.03, description="Share of impressions of off-topic and navigational queries"
+        default=0.03, description="Share of impressions whose query is off-topic or navigational"
     )
     personal_rate: Share = Field(
-        default=0.005, description="Share of impressions of queries with personal data"
+        default=0.005, description="Share of impressions whose query contains personal data"
     )
     bot_rate: Share = Field(
         default=0.005, description="Share of impressions by bots, which click every result"

@@ -31,7 +31,7 @@ def hash_integers(*integers: int) -> int:
 
 
 def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
-    """Broadcast arrays to the same shape; return `hash_integers` of their elements per position."""
+    """Broadcast arrays, and apply `hash_integers` to the elements at each position."""
     state: UInt64Array = np.zeros(1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for array in arrays:
@@ -48,7 +48,7 @@ def hash_integers_to_uniform(*integers: int) -> float:
 
 
 def hash_arrays_to_uniform(*arrays: UInt64Array | int) -> FloatArray:
-    """Broadcast arrays; return `hash_integers_to_uniform` of their elements per position."""
+    """Broadcast arrays, and apply `hash_integers_to_uniform` to the elements at each position."""
     return np.asarray((hash_arrays(*arrays) >> np.uint64(11)) / 2**53, dtype=np.float64)
 
 

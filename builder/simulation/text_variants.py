@@ -10,7 +10,7 @@ MIN_TYPO_WORD_CHARS = 5
 
 
 def normalize_text(text: str) -> str:
-    """Lowercase a text and remove accents, apostrophes and punctuation."""
+    """Lowercase a text, remove accents, and replace apostrophes and punctuation with spaces."""
     bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return " ".join(re.sub(r"[^a-z0-9]+", " ", bare.lower().replace("œ", "oe")).split())
 
@@ -23,7 +23,10 @@ def pluralize(noun: str) -> str:
 
 
 def add_typo(text: str, rng: Rng) -> str:
-    """Drop, double or swap letters in one long word of a text; keep a text without long words."""
+    """Make a typo in one long word of a text; return a text without long words unchanged.
+
+    A letter is dropped or doubled, or two adjacent letters are swapped.
+    """
     words = text.split()
     long_words = [index for index, word in enumerate(words) if len(word) >= MIN_TYPO_WORD_CHARS]
     if not long_words:

@@ -73,7 +73,10 @@ def create_query_rows(
 def write_page_changes(
     out: Path, params: SimulationParameters, snapshot: int, month: Month
 ) -> None:
-    """Write a table that states how each page changed since the previous snapshot."""
+    """Write a table that states how each page changed since the previous snapshot.
+
+    In the first snapshot, all pages are `unchanged`.
+    """
     rows: list[tuple[object, ...]] = []
     count = count_pages_ever_added(params, snapshot)
     for start in range(0, count, PAGES_PER_BATCH):
@@ -99,7 +102,8 @@ def _describe_change(
         index: Index of the page in the arrays of `before` and `after`.
 
     Returns:
-        URL, status, and previous URL if the page moved; None if the page is in neither snapshot.
+        URL, status, and previous URL (None unless the page moved); None instead of a tuple if the
+        page is in neither snapshot.
     """
     page, moves = int(after.pages[index]), int(after.moves[index])
     existed = bool(before.alive[index])

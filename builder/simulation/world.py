@@ -52,11 +52,11 @@ def simulate(
             topic table with other contents is kept as `*.bak`.
         params: Parameters of the simulation.
         progress: Function that receives a label, the number of finished rows and the total number.
-        threads: Number of worker processes that generate pages; if 1, no process is started.
+        threads: Number of worker processes that generate pages; if 1, the calling process does.
 
     Raises:
-        UsageError: no query has results in one of the snapshots, because there are too few
-            documents, or `threads` is below 1.
+        UsageError: `threads` is below 1, or there are so few documents that no query has results
+            in one of the snapshots.
     """
     check_thread_count(threads)
     out = Path(out)
@@ -89,9 +89,9 @@ def _simulate(
         probabilities = query_probabilities(params, queries, snapshot)
         if not probabilities.any():
             raise UsageError(
-                f"simulate: expected queries with results in {month.name}, found none with "
-                f"{params.documents} documents; increase the number of documents or queries, or "
-                "remove fewer documents"
+                f"simulate: expected queries with results in {month.name}, found none (documents: "
+                f"{params.documents}); increase the number of documents or queries, or remove "
+                "fewer documents"
             )
         on_crawl = _create_progress_callback(progress, f"crawl {month.name}", params.documents)
         write_crawl(out, params, snapshot, month, faults, on_crawl, limits)
@@ -153,7 +153,7 @@ def query_probabilities(
 
     The popularity of information needs follows Zipf's law, and drifts from month to month. Among
     the queries of any other kind, the first few are more frequent than the rest. The probabilities
-    sum to 1, or are all 0 if there are no queries.
+    sum to 1, unless no query can be drawn; then, all are 0.
     """
     numbers = np.array([query.number for query in queries], dtype=np.uint64)
     kinds = np.array([query.kind for query in queries])

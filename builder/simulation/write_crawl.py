@@ -108,7 +108,7 @@ def _generate_pages_in_range(
     page_range: tuple[int, int],
     limits: ResourceLimits,  # noqa: ARG001 - signature of partition tasks
 ) -> list[FetchedPage]:
-    """Return the versions that the crawler fetches of existing pages in a range of page numbers.
+    """Return the fetches of all pages that exist in a range of page numbers.
 
     Args:
         params: Parameters of the simulation.

@@ -140,7 +140,7 @@ def _draw_batch(
         results: Properties of the results of each query.
         month: Month of the snapshot.
         rng: Random number generator.
-        start: Number of impressions before this batch, from which the times in this batch follow.
+        start: Number of impressions of the month in earlier batches; determines the times.
         size: Number of impressions to draw.
     """
     query = np.searchsorted(np.cumsum(probabilities)[:-1], rng.random(size), side="right")

@@ -27,7 +27,7 @@ PREFIXES: tuple[tuple[str, str | None], ...] = (
     ("__fr__", "__en__"),
     (">>eng<<", None),
 )
-"""Source and target language tokens of NLLB, M2M-100 and OPUS-MT; None: no target token."""
+"""Source and target prefixes of NLLB, M2M-100 and OPUS-MT models; None: no target prefix."""
 LICENSES = ("LICENSE*", "LICENCE*", "COPYING*")
 _FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
 
@@ -156,9 +156,9 @@ def _license_files(folder: Path) -> list[Path]:
 
 
 def find_license(folder: Path) -> str:
-    """Return the names of a model's license files, or the license that its README.md states.
+    """Return the names of a model's license files, or else the license stated in its README.md.
 
-    A text that says that there is no license file is returned if neither exists.
+    If there is neither, return a text that says that there is no license file.
     """
     files = _license_files(folder)
     if files:

@@ -3,8 +3,8 @@
 Input: one line of text. Output: the offsets at which its sentences end. A sentence ends after
 `.`, `!`, `?` or an ellipsis, and after any closing quotes and brackets that follow, if the next
 word starts with an uppercase letter, a digit or an opening mark. A full stop after an abbreviation,
-an initial, or a number at the start of the sentence does not end the sentence. A tab, which
-separates the cells of a table, always does.
+an initial, or a number at the start of the sentence does not end the sentence. A tab always ends a
+sentence, because it separates the cells of a table.
 """
 
 import re

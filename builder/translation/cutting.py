@@ -67,8 +67,8 @@ def split_to_size(text: str, max_size: int, size_of: Callable[[str], int]) -> li
 def _find_split_offset(text: str) -> int:
     """Return the offset at which to split a text that is too long.
 
-    The text is split at the strongest clause boundary in its middle half, before the space; if its
-    middle half has no spaces, the text is split exactly in the middle.
+    The text is split before the space at the strongest boundary in its middle half; if the middle
+    half has no spaces, the text is split exactly in the middle.
     """
     low, high = (int(len(text) * share) for share in _MIDDLE)
     middle = len(text) // 2

@@ -255,10 +255,10 @@ class CTranslate2Engine:
             )
 
     def _is_batch_invariant(self) -> bool:
-        """Whether sentences of equal length get the same scores in one batch as alone.
+        """Whether sentences of equal length get the same scores decoded together or separately.
 
-        The scores must be bit-identical, for the beam size of the first decoding and for the beam
-        size of the second decoding (retry).
+        The scores must be bit-identical, both for the beam size of the first decoding and for the
+        beam size of a retry.
         """
         vocabulary = sorted(self.model.vocabulary)
         probes = [
@@ -271,7 +271,7 @@ class CTranslate2Engine:
         return all(self._have_equal_scores(probes, beam_size) for beam_size in beam_sizes)
 
     def _have_equal_scores(self, probes: list[list[str]], beam_size: int) -> bool:
-        """Whether token sequences get bit-identical scores in one batch and alone."""
+        """Whether token sequences get bit-identical scores decoded together or separately."""
         options = {
             "beam_size": beam_size,
             "max_decoding_length": PROBE_STEPS,

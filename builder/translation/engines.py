@@ -1,9 +1,9 @@
 """Interface of translation engines: CTranslate2, or a plug-in of another package.
 
-A plug-in is an entry point in the group `translators`: a function that takes a model folder, the
-`[translate]` parameters and the number of threads, and returns a `TranslationEngine`. The
-keys of the translation memory contain the engine's `identity`, which must therefore contain
-everything on which an output depends.
+A plug-in is an entry point in the group `longeval_builder.translators`. It is a function that takes
+a model folder, the `[translate]` parameters and the number of threads, and returns a
+`TranslationEngine`. The keys of the translation memory contain the engine's `identity`, which must
+therefore contain everything on which an output depends.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -29,7 +29,7 @@ class FlaggedOutput:
     flags: frozenset[str]
 
     @property
-    def is_unusable(self) -> bool:
+    def should_retry(self) -> bool:
         """Whether the translation is so poor that the sentence should be decoded again."""
         return not self.flags.isdisjoint(RETRIED)
 

@@ -21,7 +21,8 @@ FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
 """Approximate number of bytes of text per cache lookup."""
 NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
-"""Numbers of bytes at which a group is full: of text that is not cached, or of all text."""
+"""Minimum numbers of bytes of a full group: its uncached text has at least `NEW_BYTES`, or all of
+its text has at least `HELD_BYTES`."""
 
 Fields = dict[str, list[Translation]]
 
@@ -137,7 +138,7 @@ def _finish_group(
     in_flight: _InFlightGroup, translator: Translator, cache: TextCache, namespace: str
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
     """Wait until a group has been decoded, and yield its documents with their translations."""
-    made = translator.finish(in_flight.prepared, in_flight.decoded.result())
+    made = translator.assemble_translations(in_flight.prepared, in_flight.decoded.result())
     new = dict(zip(in_flight.group.missing, made, strict=True))
     cache.add(namespace, new)
     found = in_flight.group.cached | new

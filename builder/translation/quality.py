@@ -1,7 +1,8 @@
 """Computes quality flags of a translated sentence by comparing it with its source.
 
-Input: a source sentence and its translation. Output: flags of `SENTENCE_FLAGS`. The bounds, such as
-a length ratio of 0.4 to 1.9, are exceeded by fewer than 1 in 500 of 33,000 real sentence pairs.
+Input: a source sentence and its translation. Output: flags of `SENTENCE_FLAGS`. Each limit, such as
+a length ratio between 0.4 and 1.9, is violated by fewer than 1 in 500 of 33,000 real sentence
+pairs.
 """
 
 import re
@@ -17,7 +18,8 @@ than the maximum length, respectively (see `SHORTER, LONGER`)."""
 LONGEST_UNIT = 12
 """Maximum number of words in a phrase whose repetitions are counted."""
 REPEATS = 4
-"""Number of consecutive occurrences at which a word is a defect; for a phrase, one fewer."""
+"""Minimum number of consecutive occurrences of a word that are a defect; for a phrase of several
+words, one fewer is sufficient."""
 REPEATED_CHARACTERS = re.compile(r"([^\W\d_]{1,6}?)\1{7,}")
 """Pattern of one to six letters that occur at least eight times in a row."""
 
@@ -34,8 +36,8 @@ def has_markup(text: str) -> bool:
 def max_repetitions(text: str) -> int:
     """Return the maximum number of consecutive occurrences of a word or phrase; at least 1.
 
-    For a phrase of several words, 1 is added to the number of occurrences, because phrases look
-    suspicious after fewer repetitions than words.
+    The number of occurrences of a phrase of several words is increased by 1, because repeated
+    phrases are more suspicious than repeated words.
     """
     words = [word.lower() for word in _WORD.findall(text)]
     most = 1

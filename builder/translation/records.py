@@ -11,7 +11,7 @@ from schemas import Sentences, Translations
 COPIED = frozenset({"untranslatable", "english"})
 
 Fields = Mapping[str, Sequence[Translation]]
-"""Translations of a list of documents or queries: for each field name, one per list item."""
+"""Translations by field name; each list has one translation per document or query."""
 
 
 def sentence_rows(ids: Sequence[str], translations: Fields) -> pa.Table:

@@ -54,7 +54,7 @@ SAMPLED = 100
 
 
 def _model_folder_patterns(workflow: Workflow, _: str) -> tuple[str, ...]:
-    """Return the translation model's folder as a 1-tuple; an empty tuple if there is no model."""
+    """Return the translation model's folder as the only file pattern; none without a model."""
     model = workflow.translate.model
     return (str(model),) if model else ()
 

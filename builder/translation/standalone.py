@@ -102,7 +102,8 @@ def translate_file(
         kind: `text`, or `query` if each line or row is one query.
 
     Returns:
-        One translation per table row or per query; a single translation for a text file.
+        One translation per table row or, if `kind` is `query`, per line of a text file; a single
+        translation for any other text file.
 
     Raises:
         UsageError: the file or column does not exist, `out` is of another type or is the input, or
@@ -156,8 +157,8 @@ def _translate_table(
     for name in (f"{column}_en", f"{column}_flags"):
         if name in rows.columns:
             raise UsageError(
-                f"{file.name}: expected no column {name!r}, into which translations are written, "
-                "found one; rename it"
+                f"{file.name}: expected no column {name!r}, because results are written to a new "
+                "column of this name; rename the existing column"
             )
     found = translate_texts(rows[column].fill_null("").to_list(), params, limits, kind)
     texts = [

@@ -5,8 +5,8 @@ parameter `retry`, a sentence with a defective translation (see `outcomes`) is d
 slower options. The fallback policies of the quality flags determine whether a translation is kept,
 replaced by its source, or dropped.
 
-The steps `prepare`, `decode` and `finish` can be called separately: only `decode` uses the engine,
-so the other steps may run in another thread.
+The steps `prepare`, `decode` and `assemble_translations` can be called separately. Only `decode`
+uses the engine, so the other steps may run in another thread.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -111,7 +111,7 @@ class Translator:
             kind: Kind of the texts; a query is translated as a single sentence.
         """
         prepared = self.prepare(texts, kind)
-        return self.finish(prepared, self.decode(prepared))
+        return self.assemble_translations(prepared, self.decode(prepared))
 
     def prepare(self, texts: Sequence[str], kind: TextKind = TextKind.TEXT) -> PreparedTexts:
         """Split texts into sentences, and determine which sentences must be decoded."""
@@ -130,13 +130,15 @@ class Translator:
         """Translate the distinct sentences of prepared texts; return the best output of each."""
         best = self._lookup_or_decode(prepared.wanted, is_retry=False)
         bad = (
-            [text for text, found in best.items() if found.is_unusable] if self.params.retry else []
+            [text for text, found in best.items() if found.should_retry]
+            if self.params.retry
+            else []
         )
         for text, second in self._lookup_or_decode(frozenset(bad), is_retry=True).items():
             best[text] = choose_better_output(best[text], second)
         return best
 
-    def finish(
+    def assemble_translations(
         self, prepared: PreparedTexts, best_outputs: Mapping[str, FlaggedOutput]
     ) -> list[Translation]:
         """Assemble the translated texts from the translated sentences.
@@ -155,7 +157,7 @@ class Translator:
         return found
 
     def stop(self) -> None:
-        """Stop a translation that runs in another thread; finished blocks stay in the memory."""
+        """Stop the translation in another thread; the translation memory keeps complete blocks."""
         self._stopped.set()
         if isinstance(self.engine, StreamingEngine):
             self.engine.stop()
@@ -163,7 +165,7 @@ class Translator:
     def _reasons_to_copy(
         self, layouts: Sequence[TextLayout], kind: TextKind
     ) -> Iterator[list[str | None]]:
-        """Yield one list per text: the reason to copy each sentence, or None to decode it."""
+        """Yield a list per text with the reason to copy each sentence; None if it is decoded."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or kind is TextKind.QUERY:
             english = [[False] * len(texts) for texts in sentences]

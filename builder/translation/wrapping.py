@@ -16,7 +16,7 @@ BOUND = frozenset(
 MARGIN = 100
 """Maximum length of a line, in characters, in a text that was wrapped at a margin."""
 WIDE_SHARE = 50
-"""In a text that was wrapped at a margin, at most one line in this many exceeds `MARGIN`."""
+"""Minimum number of lines per line longer than `MARGIN` in a text wrapped at a margin."""
 LEAST_WIDTH = 45
 """Minimum length of a wrapped line in characters; a shorter line was ended deliberately."""
 LEAST_SPACES = 4
@@ -82,7 +82,7 @@ def reinsert_line_breaks(text: str, breaks: Sequence[tuple[int, str]], source_le
 
 
 def _nearest_space_offset(text: str, start: int, target: int) -> int | None:
-    """Return the offset of the space nearest to `target`; None if none is at or after `start`."""
+    """Return the offset of the space nearest to `target` from `start` on; None if there is none."""
     before = text.rfind(" ", start, target + 1)
     after = text.find(" ", max(start, target))
     found = [place for place in (before, after) if place >= 0]

@@ -33,13 +33,13 @@ def pages() -> tuple[list[Page], list[Page]]:
 def compared(align: Align, monkeypatch: pytest.MonkeyPatch, least: float) -> tuple[int, int]:
     """Pairs that were compared in full, and pages that moved."""
     seen = []
-    full = moved_pages.filter_similar_pairs
+    full = moved_pages.keep_similar_pairs
 
-    def filter_similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
+    def keep_similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
         seen.append(candidates.height)
         return full(candidates, params)
 
-    monkeypatch.setattr(moved_pages, "filter_similar_pairs", filter_similar_pairs)
+    monkeypatch.setattr(moved_pages, "keep_similar_pairs", keep_similar_pairs)
     _, tables = align(*pages(), moved=least)
     return sum(seen), tables["document_changes"]["matched_by"].count() // 2
 

@@ -110,8 +110,8 @@ def test_translations_do_not_replace_a_column(
     pl.DataFrame({"text": ["le chat"], name: ["by a person"]}).write_parquet(source)
     assert run("translate", source, "--out", out, "--model", model) == 2
     assert (
-        f"a.parquet: expected no column '{name}', into which translations are written, found one; "
-        "rename it"
+        f"a.parquet: expected no column '{name}', because results are written to a new column of "
+        "this name; rename the existing column"
     ) in " ".join(capsys.readouterr().err.split())
     assert not out.exists()
 

@@ -99,9 +99,10 @@ def test_documents_crawled_under_another_form_of_their_url_are_noted(tmp_path: P
     ledger = measure(tmp_path, kept=kept, collected=[], logged=logged[:6], crawled=crawled)
     assert ledger.notes == [
         (
-            "2 of 4 documents shown are in the crawl under a URL with another scheme, www. or "
-            "final slash, such as http://a.example/1 in the log and https://a.example/1/ in the "
-            "crawl; such URLs are different documents: rewrite those of the log or of the crawl"
+            "2 of 4 documents shown are in the crawl only under a URL that differs in scheme, www. "
+            "or final slash, such as http://a.example/1 in the log and https://a.example/1/ in the "
+            "crawl; documents with different URLs are not matched: rewrite the URLs of the log or "
+            "of the crawl"
         )
     ]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from builder import SimulationParameters, UsageError, simulate, simulate_over_crawls
 from builder.queries.personal import detect_personal_data
 from builder.simulation import generate_sentence_pairs
-from builder.simulation.lexicon import Noun, domains, subjects
+from builder.simulation.lexicon import Noun, subject_areas, subjects
 from builder.simulation.pages import generate_page, nth_page_about, page_subject
 from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_data_query
 from builder.simulation.rng import (
@@ -247,7 +247,7 @@ def test_sentences_are_french_and_english() -> None:
 
 def test_there_are_many_subjects_and_pages_are_about_them() -> None:
     assert len(subjects()) >= 600
-    assert len({s.domain.name for s in subjects()}) >= 8
+    assert len({s.area.name for s in subjects()}) >= 8
     for subject in range(0, len(subjects()), 37):
         for turn in (0, 1, 5):
             assert page_subject(nth_page_about(subject, turn)) == subjects()[subject]
@@ -270,7 +270,7 @@ def test_words_as_people_type_them() -> None:
 
 
 def write_crawls(folder: Path) -> list[Path]:
-    words = [noun.french for noun in domains()[5].nouns]
+    words = [noun.french for noun in subject_areas()[5].nouns]
     paths = []
     for number, month in enumerate(("2022-06", "2022-09")):
         path = folder / f"{month}-30.jsonl.gz"
