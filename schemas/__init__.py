@@ -1,4 +1,4 @@
-"""Schemas of all tables: columns, types, primary keys, sort orders and rules.
+"""Schemas of all tables, with columns, types, primary keys, sort orders and rules.
 
 `TABLES` maps table names to their schemas.
 """
@@ -120,7 +120,7 @@ INTERMEDIATE_TABLES: dict[str, type[TableSchema]] = {
         SplitQueries,
     )
 }
-"""Schemas of tables passed between stages, by table name; not published."""
+"""Schemas of unpublished tables that are passed between stages, by table name."""
 RELEASED: dict[str, type[TableSchema]] = {
     "documents": ReleasedDocuments,
     "queries": ReleasedQueries,

@@ -58,7 +58,10 @@ def snapshot_column(*, primary_key: bool = False, description: str = "Snapshot n
 
 
 def doc_id_column(*, primary_key: bool = False) -> dy.String:
-    """Define a column of document ids: `d` + 16 hex digits of the MD5 hash of the canonical URL."""
+    """Define a column of document ids.
+
+    An id consists of `d` and the first 16 hex digits of the MD5 hash of the canonical URL.
+    """
     return dy.String(
         primary_key=primary_key,
         regex=DOC_ID_PATTERN,
@@ -68,9 +71,10 @@ def doc_id_column(*, primary_key: bool = False) -> dy.String:
 
 
 def query_id_column(*, primary_key: bool = False) -> dy.String:
-    """Define a column of query ids: `q` + first 16 hex digits of the MD5 hash of the folded text.
+    """Define a column of query ids.
 
-    Folded text is lowercased, and has no accents or punctuation.
+    An id consists of `q` and the first 16 hex digits of the MD5 hash of the folded text. Folded
+    text is lowercased, and has no accents or punctuation.
     """
     return dy.String(
         primary_key=primary_key,
@@ -81,10 +85,11 @@ def query_id_column(*, primary_key: bool = False) -> dy.String:
 
 
 def variant_set_column() -> dy.String:
-    """Define a column of ids of sets of query variants: `v` + first 16 hex digits of an MD5 hash.
+    """Define a column of ids of sets of query variants.
 
-    The hash is computed from the name of the set if the set was read from a file, and otherwise
-    from the signature of the queries (the sorted stems of their content words).
+    An id consists of `v` and the first 16 hex digits of an MD5 hash. The hash is computed from the
+    name of the set if the set was read from a file, and otherwise from the signature of the queries
+    (the sorted stems of their content words).
     """
     return dy.String(
         nullable=True,

@@ -43,14 +43,14 @@ class DocumentsMap(TableSchema):
     loose_id = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="Id of a group of documents whose URLs differ only in scheme, www or trailing "
-        "slash: the smallest doc_id in the group; null if the group has one document",
+        description="Smallest doc_id of the documents whose URLs differ only in scheme, www or "
+        "trailing slash; null if there is only one such document",
     )
     crawled = dy.List(
         dy.String(),
         nullable=True,
-        description="Snapshots whose crawl contains the page, including those that do not contain "
-        "the document, in chronological order; null if the crawls are unknown",
+        description="Snapshots whose crawl contains the page, even if they do not contain the "
+        "document, in chronological order; null if the crawls are unknown",
     )
 
 
@@ -66,7 +66,9 @@ class QueriesMap(TableSchema):
     )
     core = dy.Bool(description="Whether all snapshots contain the query")
     impressions = dy.List(
-        dy.UInt64(), min_length=1, description="Number of impressions in each of `snapshots`"
+        dy.UInt64(),
+        min_length=1,
+        description="Number of impressions in each snapshot of the column `snapshots`",
     )
     aliases = dy.List(
         dy.String(),
@@ -105,7 +107,7 @@ class NearLeaks(TableSchema):
 
 
 class DocumentChanges(TableSchema):
-    """Document changes: one row per document and pair of consecutive snapshots."""
+    """How each document changed between consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "doc_id")
 
@@ -116,9 +118,9 @@ class DocumentChanges(TableSchema):
         regex=rf"^({'|'.join(DOCUMENT_STATUSES)})$",
         description="updated: the words of title or text differ; returned: not in the earlier "
         "snapshot, but in the later one and in a snapshot before the pair; removed: missing from "
-        "the later crawl, or the later crawl is unknown. The last three values say why a page is "
-        "in the later crawl but not in the later snapshot. not_sampled: not in the sample; "
-        "not_shown: not shown for a selected query; left_out: excluded by a rule",
+        "the later crawl, or the later crawl is unknown. Three values say why a page of the later "
+        "crawl is not in the later snapshot. not_sampled: not in the sample; not_shown: not shown "
+        "for a selected query; left_out: excluded by a rule",
     )
     text_changed = dy.Bool(
         nullable=True, description="Whether the raw texts differ, before normalization"
@@ -147,8 +149,8 @@ class DocumentChanges(TableSchema):
     matched_by = dy.String(
         nullable=True,
         regex=rf"^({'|'.join(MATCHES)})$",
-        description="How a removed and an added document were matched as one page. loose: the "
-        "URLs differ only in scheme, www or trailing slash; moved: the texts are nearly "
+        description="How a removed and an added document were recognized as the same page. loose: "
+        "the URLs differ only in scheme, www or trailing slash; moved: the texts are nearly "
         "identical; null if unmatched",
     )
     matched_id = dy.String(
@@ -158,14 +160,13 @@ class DocumentChanges(TableSchema):
     )
     crawled = dy.Bool(
         nullable=True,
-        description="For a document that is missing from one of the snapshots: whether the crawl "
-        "of that snapshot contains the page; null if the crawl is unknown, or if both snapshots "
-        "contain the document",
+        description="Whether the page is in the crawl of the snapshot that lacks the document; "
+        "null if that crawl is unknown, or if both snapshots contain the document",
     )
 
 
 class QueryChanges(TableSchema):
-    """Query changes: one row per query and pair of consecutive snapshots."""
+    """How the impressions of each query changed between consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id")
 
@@ -181,7 +182,7 @@ class QueryChanges(TableSchema):
 
 
 class QrelChanges(TableSchema):
-    """Qrel changes: one row per query, document and pair of consecutive snapshots."""
+    """How the grade of each query-document pair changed between consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id", "doc_id")
 

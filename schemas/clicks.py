@@ -37,20 +37,20 @@ class ClickDiagnostics(TableSchema):
     )
     rank = dy.UInt32(primary_key=True, description="Rank, from 1; 0 for all ranks together")
     count = dy.UInt64(
-        description="Number of impressions, pairs or clicks that the diagnostic counts. "
-        "`held_out_clicks`: clicks in held-out impressions; `*_log_likelihood`, `*_perplexity`: "
-        "held-out impressions"
+        description="Number of impressions, pairs or clicks that the diagnostic counts; for "
+        "`held_out_clicks`, the clicks in held-out impressions; for `*_log_likelihood` and "
+        "`*_perplexity`, the held-out impressions with a result at this rank"
     )
     total = dy.UInt64(
-        description="Number of impressions, pairs or clicks of which `count` is a part. "
-        "`held_out_clicks`: held-out impressions; `*_log_likelihood`, `*_perplexity`: "
-        "impressions for training and testing together"
+        description="Number of impressions, pairs or clicks of which `count` is a part; for "
+        "`held_out_clicks`, the held-out impressions with a result at this rank; for "
+        "`*_log_likelihood` and `*_perplexity`, the impressions for training and testing together"
     )
     value = dy.Float64(
         nullable=True,
-        description="`held_out_clicks`: click rate that the model predicts; `*_perplexity`: "
-        "perplexity; `*_log_likelihood`: mean log-likelihood per impression; null for other "
-        "diagnostics",
+        description="Click rate predicted by the model (`held_out_clicks`), perplexity "
+        "(`*_perplexity`) or mean log-likelihood per impression (`*_log_likelihood`); null for "
+        "other diagnostics",
     )
     model = dy.String(
         nullable=True,
@@ -64,17 +64,19 @@ class GradeCuts(TableSchema):
 
     grade = dy.UInt8(primary_key=True, min=1, max=2, description="Grade")
     cut = dy.Float64(min=0, description="Minimum score of the grade")
-    policy = dy.String(description="Grading policy (`qrels.policy`) that determined the cut")
+    policy = dy.String(
+        description="Grading policy (`qrels.policy`) that determined this minimum score"
+    )
 
 
 class GradeSensitivity(TableSchema):
-    """Number of query-document pairs by published grade and by grade under alternative settings."""
+    """Numbers of query-document pairs per published grade and grade under other settings."""
 
     scenario = dy.String(
         primary_key=True,
         regex=rf"^({'|'.join(SCENARIOS)})$",
-        description="Settings of the grading: those of the build, other cuts, or the other value "
-        "of `clicks.no_click`",
+        description="Grading settings: the published ones, minimum scores that are 10 % lower or "
+        "higher, or the other value of `clicks.no_click`",
     )
     grade = dy.UInt8(primary_key=True, max=2, description="Published grade")
     other_grade = dy.Int8(
@@ -124,7 +126,7 @@ class PairStatistics(TableSchema):
     url = dy.String(primary_key=True, description="URL as written in the log")
     impressions = count_column("Number of impressions of the document for the query", minimum=1)
     examinations = count_column(
-        "Number of impressions with the document at or above the last click"
+        "Number of impressions with the document ranked at or above the last click"
     )
     clicks = count_column("Number of impressions with a click on the document")
     last_clicks = count_column("Number of impressions with the last click on the document")

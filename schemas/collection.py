@@ -51,7 +51,9 @@ class Verdicts(TableSchema):
     """Labels of queries, users and documents, from files or plug-ins."""
 
     kind = dy.String(
-        primary_key=True, regex=r"^(query|user|document)$", description="What the label applies to"
+        primary_key=True,
+        regex=r"^(query|user|document)$",
+        description="Type of the labeled object: query, user or document",
     )
     key = dy.UInt64(primary_key=True, description="Query key, user pseudonym or document key")
     label = dy.String(
@@ -79,7 +81,7 @@ class Variants(TableSchema):
         nullable=True,
         min=0,
         max=1,
-        description="Similarity between the content words of the candidate and those of the "
+        description="Similarity of the content words of the candidate to the content words of the "
         "variant set; null if not compared",
     )
     origin = dy.String(
@@ -180,8 +182,8 @@ class Queries(TableSchema):
     topics = dy.List(dy.String(), description="Ids of the matching topics, sorted")
     split = dy.String(
         regex=rf"^({'|'.join(SPLITS)})$",
-        description="In the training snapshot: train or heldout; in later snapshots: "
-        "seen if the query or a variant of it is in train, otherwise test",
+        description="train or heldout in training snapshots; in later snapshots, seen if the query "
+        "or a variant of it is in train, otherwise test",
     )
     impressions = count_column("Number of impressions in the snapshot")
     users = count_column("Number of distinct users")
@@ -192,7 +194,7 @@ class Queries(TableSchema):
 
 
 class ClickEstimates(TableSchema):
-    """Click counts of a query-document pair and the estimates of the click model."""
+    """Click counts of each query-document pair, and the estimates of the click model."""
 
     query = dy.UInt64(primary_key=True, description="Query key")
     doc = dy.UInt64(primary_key=True, description="Document key")
@@ -200,7 +202,7 @@ class ClickEstimates(TableSchema):
         "Number of impressions with the document, counted according to `clicks.no_click`"
     )
     examinations = count_column(
-        "Number of impressions with the document at or above the last click"
+        "Number of impressions with the document ranked at or above the last click"
     )
     clicks = count_column("Number of impressions with a click on the document")
     last_clicks = count_column("Number of impressions with the last click on the document")
@@ -208,7 +210,7 @@ class ClickEstimates(TableSchema):
     satisfaction = probability_column("Posterior mean of satisfaction; null if never examined")
     relevance = probability_column("attractiveness * satisfaction; null if never examined")
     other_examinations = count_column(
-        "Number of examinations with the other value of `clicks.no_click`", nullable=True
+        "Number of examinations under the other value of `clicks.no_click`", nullable=True
     )
     attractiveness_alpha = pseudo_count_column(
         "Attractiveness prior: pseudo-count of clicks; the same in all rows"
@@ -234,7 +236,7 @@ class ClickEstimates(TableSchema):
 
 
 class Qrels(TableSchema):
-    """Relevance grades of query-document pairs, with the click counts behind them."""
+    """Relevance grades and click counts of query-document pairs."""
 
     query_id = query_id_column(primary_key=True)
     doc_id = doc_id_column(primary_key=True)
@@ -248,8 +250,8 @@ class Qrels(TableSchema):
     last_clicks = count_column("Number of impressions with the last click on the document")
     source = dy.String(
         regex=r"^(click|manual|release)$",
-        description="Origin of the grade: click, manual, or release (imported; the release does "
-        "not state the origin)",
+        description="Origin of the grade. click: derived from clicks; manual: assigned by "
+        "assessors; release: taken from an imported release, which does not state the origin",
     )
     score_low = probability_column("Lower bound of the credible interval of the score")
     score_high = probability_column("Upper bound of the credible interval of the score")
@@ -265,13 +267,13 @@ class Qrels(TableSchema):
 
 
 class Rejects(TableSchema):
-    """Rows dropped by a stage, with the reason; rows with personal data are only counted."""
+    """Rows that a stage dropped, with the reason; rows with personal data are only counted."""
 
     order: ClassVar[tuple[str, ...]] = ("stage", "reason", "file", "line", "key")
 
     stage = dy.String(description="Stage that dropped the rows")
     reason = dy.String(
-        regex=r"^[a-z0-9_]+$", description="Reason, such as the rule that dropped the rows"
+        regex=r"^[a-z0-9_]+$", description="Why the rows were dropped, such as the name of a rule"
     )
     file = dy.String(
         nullable=True, description="Input file, relative to the definition; null if not applicable"
@@ -281,6 +283,7 @@ class Rejects(TableSchema):
     )
     key = dy.String(
         nullable=True,
-        description="Key of the dropped row, such as a query id; null if it must not be disclosed",
+        description="Key of the dropped row, such as a query id; null if there is no single key or "
+        "it must not be disclosed",
     )
     rows = dy.UInt64(min=1, description="Number of dropped rows")

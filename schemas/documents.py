@@ -1,4 +1,4 @@
-"""Schemas of coverage tables: how many of the shown documents were crawled and published."""
+"""Schemas of coverage tables, which count how many shown documents were crawled and published."""
 
 import dataframely as dy
 import polars as pl
@@ -9,7 +9,7 @@ SCOPES = {"log": "all queries of the log", "kept_queries": "candidate queries on
 
 
 class Coverage(TableSchema):
-    """Numbers of shown, crawled and published documents, per set of queries."""
+    """How many of the documents shown for a set of queries were crawled and published."""
 
     scope = dy.String(
         primary_key=True,
@@ -35,7 +35,7 @@ class Coverage(TableSchema):
 
 
 class HostCoverage(TableSchema):
-    """Numbers of documents shown for candidate queries, crawled and published, per host."""
+    """How many documents shown for candidate queries were crawled and published, per host."""
 
     host = dy.String(primary_key=True, description="Host of the URL; empty if the URL has no host")
     shown = dy.UInt64(description="Number of distinct documents shown")

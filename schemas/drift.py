@@ -38,7 +38,7 @@ class LostWords(TableSchema):
     )
     snapshot = snapshot_column(
         primary_key=True,
-        description="Snapshot from which the document versions are taken: any snapshot before the "
+        description="Snapshot whose versions of the documents are counted, a snapshot before the "
         "later snapshot of the pair",
     )
 
@@ -53,7 +53,7 @@ class PairDrift(TableSchema):
     part = dy.String(
         primary_key=True,
         regex=rf"^({'|'.join(PARTS)})$",
-        description="Part of the collection that was measured, or `checks` for construction "
-        "changes",
+        description="Part of the collection that was measured; `checks` for the results of the "
+        "checks for construction changes",
     )
     content = dy.String(min_length=2, description="Measures, as a JSON object")

@@ -9,7 +9,7 @@ class Impressions(TableSchema):
     """Impressions of a log, without times. Keys replace query texts, URLs and user ids."""
 
     impression = dy.UInt64(
-        primary_key=True, description="Sequence number of the impression in order of time"
+        primary_key=True, description="Sequence number of the impression, in chronological order"
     )
     user = dy.UInt64(
         nullable=True,
@@ -48,7 +48,7 @@ class LogUrls(TableSchema):
 
 
 class Fetches(TableSchema):
-    """Titles and texts of all fetches of a crawl, including those that a later fetch replaces."""
+    """Titles and texts of all fetches of a crawl, including fetches that a later fetch replaces."""
 
     number = dy.UInt64(primary_key=True, description="Sequence number of the fetch, in input order")
     title = dy.String(description="Title of the page; empty if the page has no title")
@@ -58,7 +58,7 @@ class Fetches(TableSchema):
 
 
 class Pages(TableSchema):
-    """Pages of a crawl: the last fetch of every canonical URL in the interval of the snapshot."""
+    """Last fetch of every canonical URL of a crawl within the time interval of the snapshot."""
 
     doc = dy.UInt64(
         primary_key=True, description="Document key: first 64 bits of md5(canonical URL)"

@@ -23,7 +23,7 @@ class PageVerdicts(Verdicts):
 
 
 class KeptCandidates(Candidates):
-    """Candidate queries after merging variants: one representative per group of variants."""
+    """Candidate queries that represent their variant set, with the counts of the whole set."""
 
 
 class GradedPairs(Qrels):

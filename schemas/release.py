@@ -10,7 +10,7 @@ from schemas.collection import Documents, Qrels, Queries
 
 
 class ReleasedDocuments(Documents):
-    """Documents of an imported snapshot: like `Documents`, with the ids used in the release."""
+    """Documents of an imported snapshot, with the ids used in the release."""
 
     doc_id = dy.String(
         primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the document in the release"
@@ -23,7 +23,7 @@ class ReleasedDocuments(Documents):
 
 
 class ReleasedQueries(Queries):
-    """Queries of an imported snapshot: like `Queries`, with the ids used in the release."""
+    """Queries of an imported snapshot, with the ids used in the release."""
 
     query_id = dy.String(
         primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the query in the release"
@@ -36,7 +36,7 @@ class ReleasedQueries(Queries):
 
 
 class ReleasedQrels(Qrels):
-    """Qrels of an imported snapshot: like `Qrels`, with the ids used in the release."""
+    """Qrels of an imported snapshot, with the ids used in the release."""
 
     query_id = dy.String(
         primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the query in the release"
@@ -72,7 +72,7 @@ class ReleaseIds(TableSchema):
 
 
 class Irregularities(TableSchema):
-    """Numbers of malformed but readable lines in an imported release, per file and defect."""
+    """Malformed but readable lines in an imported release, counted per file and type of defect."""
 
     order: ClassVar[tuple[str, ...]] = ("file", "kind")
 

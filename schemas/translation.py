@@ -64,7 +64,8 @@ class Sentences(TableSchema):
         primary_key=True, description="Index of the sentence within the field, from 0"
     )
     fr = dy.String(
-        min_length=1, description="French sentence, with whitespace collapsed and no list markers"
+        min_length=1,
+        description="French sentence, with whitespace collapsed and list markers removed",
     )
     en = dy.String(description="English sentence; empty if dropped")
     flags = _quality_flags_column(
@@ -74,7 +75,7 @@ class Sentences(TableSchema):
 
 
 class Translations(TableSchema):
-    """Translation statistics: one row per document or query."""
+    """Translation statistics of each document and each query."""
 
     id = dy.String(
         primary_key=True, regex=r"^[dq][0-9a-f]{16}$", description="Id of the document or query"

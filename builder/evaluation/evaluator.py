@@ -29,7 +29,7 @@ from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_score_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
 from builder.runtime.progress import NoProgress, Progress
-from builder.text.names import number_order
+from builder.text.names import natural_sort_key
 from builder.trec.released import read_query_keys
 from builder.trec.runs import Run
 
@@ -40,7 +40,7 @@ class Evaluation:
 
     Args:
         parameters: Parameters of the evaluation.
-        snapshots: Names of the snapshots, ordered by `number_order`, which sorts dates
+        snapshots: Names of the snapshots, ordered by `natural_sort_key`, which sorts dates
             chronologically and numbers by value.
         systems: Names of the systems, sorted.
         effectiveness: Mean scores; columns as in `results.EFFECTIVENESS`.
@@ -243,7 +243,7 @@ def _score_runs(
     measures = parse_measures(parameters.measures)
     progress.start("evaluate", len(lazy_runs), "runs")
     snapshots = []
-    for snapshot in sorted(qrels, key=number_order):
+    for snapshot in sorted(qrels, key=natural_sort_key):
         scorer = RunScorer(qrels[snapshot], measures, f"qrels of {snapshot}")
         scores: dict[str, RunScores] = {}
         for lazy_run in lazy_runs:

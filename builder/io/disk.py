@@ -62,7 +62,7 @@ def reraise_as_user_errors(operation: str, folder: Path, *other_folders: Path) -
         raise
     except Exception as error:
         is_full = _classify_disk_error(error)
-        if is_full is None and _libraries_in_traceback(error):
+        if is_full is None and _possible_source_libraries(error):
             is_full = (
                 shutil.disk_usage(_nearest_existing_folder(folder)).free < MIN_FREE_BYTES or None
             )
@@ -102,8 +102,8 @@ def to_user_error(error: BaseException) -> LongEvalError | None:
 def convert_path_error(error: BaseException) -> LongEvalError | None:
     """Convert a file system error to a user error; return None for other errors.
 
-    An error without a path, as when standard output is redirected to a file, is converted only if
-    the disk is full.
+    An error without a path is converted only if the disk is full. Such errors occur, for example,
+    if standard output is redirected to a file.
     """
     if not isinstance(error, OSError) or error.errno is None:
         return None
@@ -117,12 +117,14 @@ def convert_path_error(error: BaseException) -> LongEvalError | None:
 
 
 def convert_engine_error(error: BaseException) -> LongEvalError | None:
-    """Convert an error raised by Polars, DuckDB or Arrow to a user error; return None for others.
+    """Convert an error raised by Polars, DuckDB or Arrow to a user error.
+
+    Return None for errors raised by other libraries, and for exhausted memory.
 
     This is a fallback, since most readers of tables name the file in their own errors. Arrow
     reports data that cannot be decompressed as an OSError without errno.
     """
-    engines = _libraries_in_traceback(error)
+    engines = _possible_source_libraries(error)
     if not engines or isinstance(error, MemoryError):
         return None
     message = str(error).strip().partition("\n")[0]
@@ -132,7 +134,7 @@ def convert_engine_error(error: BaseException) -> LongEvalError | None:
     )
 
 
-def _libraries_in_traceback(error: BaseException) -> set[str]:
+def _possible_source_libraries(error: BaseException) -> set[str]:
     """Return the set of table libraries that may have raised an error; empty if none."""
     if isinstance(error, OSError) and error.errno is None:
         return {"pyarrow"}

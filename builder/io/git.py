@@ -9,8 +9,8 @@ CONFLICT_MARKER = b"<<<<<<< "
 """Start of the line that Git inserts at the beginning of each merge conflict in a file."""
 FETCH_FROM_LFS = "fetch the file with `git lfs pull`; in GitHub Actions, check out with `lfs: true`"
 RESOLVE_CONFLICT = (
-    "restore the file of one side, for example with `git checkout --theirs`; files of a version "
-    "cannot be merged"
+    "restore the file from one branch, for example with `git checkout --theirs`; files of a "
+    "version cannot be merged"
 )
 
 

@@ -1,4 +1,4 @@
-"""Data types for the raw input files named in a definition and the time interval of a snapshot."""
+"""Data types for raw input files and for the time intervals of snapshots."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -36,7 +36,10 @@ class Interval:
 
     @classmethod
     def from_dates(cls, start: date, stop: date) -> "Interval":
-        """Create an interval from dates (midnight UTC) or timestamps (UTC if without a zone)."""
+        """Create an interval from dates or timestamps.
+
+        A date stands for midnight in UTC. Timestamps without a time zone are in UTC.
+        """
         return cls(_to_unix_seconds(start), _to_unix_seconds(stop))
 
 

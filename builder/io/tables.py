@@ -147,7 +147,7 @@ class TableWriter:
         )
 
     def append(self, frame: pl.DataFrame) -> None:
-        """Append a data frame in slices, to bound the memory for the conversion to Arrow."""
+        """Append a data frame in slices, so that its conversion to Arrow takes little memory."""
         for batch in frame.iter_slices(SLICE_ROWS):
             self.write(batch.to_arrow(compat_level=pl.CompatLevel.oldest()))
 

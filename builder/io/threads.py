@@ -67,7 +67,7 @@ def ordered_map(
 
 
 def prefetch(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield the items of an iterable; compute the next item in a background thread meanwhile."""
+    """Yield the items of an iterable, and compute each next item in a background thread."""
     iterator = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
         upcoming = pool.submit(_next_or_none, iterator)

@@ -110,7 +110,7 @@ class LinearScale:
         self._start, self._end = start, end
 
     def __call__(self, value: float) -> float:
-        """Return the coordinate of a value in SVG units."""
+        """Return the position of a data value, in SVG units."""
         portion = (value - self._low) / (self._high - self._low)
         return round(self._start + portion * (self._end - self._start), 2)
 

@@ -80,7 +80,7 @@ def decimal_cell(value: float | None, digits: int = 3) -> Cell:
 
 
 def share_cell(value: float | None, maximum: float = 1.0) -> Cell:
-    """Return a sortable cell with a percentage and a bar, which has full length at `maximum`."""
+    """Return a sortable cell with a percentage and a bar whose length is full at `maximum`."""
     bar = None if value is None else value / maximum if maximum else 0.0
     return Cell(numbers.format_percent(value), _sort_key(value), bar)
 
@@ -237,13 +237,15 @@ def stacked_bars(rows: Sequence[tuple[str, Sequence[BarSegment]]]) -> Markup:
 def upset_plot(
     caption: str, names: Sequence[str], rows: Sequence[tuple[Sequence[str] | None, int]]
 ) -> Markup:
-    """Render an UpSet plot: a dot per set of each exclusive intersection, and a bar for its size.
+    """Render an UpSet plot of the sizes of exclusive intersections of sets.
+
+    Each row has a dot for every set of the intersection, and a bar for its size.
 
     Args:
         caption: Caption of the plot.
         names: Names of the sets.
-        rows: For each intersection, the names of its sets, and its size. The row with the sum of
-            all intersections that are not listed has None instead of the names.
+        rows: Names of the sets and size of each intersection. In a row that sums up all other
+            intersections, None replaces the names.
     """
     most = max((size for _, size in rows), default=1) or 1
     lines = [

@@ -22,7 +22,7 @@ Identity = dict[str, Any]
 MAX_VALUE_LENGTH = 60
 """Maximum number of characters of a value quoted in a reason to run a step again."""
 CONTEXT_NAMES = {"recorded": "parameters of"}
-"""Readable names of stage arguments, used in reasons to run a step again; others are unchanged."""
+"""Readable names of stage arguments, for reasons to run a step again; other names are kept."""
 
 
 def step_identity(
@@ -122,7 +122,7 @@ def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
 
 
 def _use_readable_setting_names(context: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace argument names with the readable names in `CONTEXT_NAMES`, if they have one."""
+    """Replace each argument name that has a readable name in `CONTEXT_NAMES`."""
     return {CONTEXT_NAMES.get(name, name): value for name, value in context.items()}
 
 

@@ -39,8 +39,8 @@ class RowLedger:
         dropped = sum(self.rejected.values())
         if self.rows_in != self.rows_out + dropped:
             raise LedgerError(
-                f"stage {stage}: {self.rows_in} {self.unit} in, but {self.rows_out} out and "
-                f"{dropped} rejected; this is a bug in the stage, and its output was not published"
+                f"stage {stage}: read {self.rows_in} {self.unit}, but kept {self.rows_out} and "
+                f"rejected {dropped}; this is a bug in the stage, and its output was not published"
             )
 
 
@@ -51,8 +51,9 @@ MAX_LISTED_REJECTS = 100_000
 class RejectWriter:
     """Writer of rejected rows, which are listed in the table `rejects` and counted in the ledger.
 
-    Rejected rows beyond `MAX_LISTED_REJECTS` per reason and file are combined into one row, which
-    has their number and the line of the first of them, to limit memory use for damaged files.
+    To limit memory use for damaged files, at most `MAX_LISTED_REJECTS` rejected rows are listed per
+    reason and file. All further ones are combined into one row, which contains the line number of
+    the first and the number of rows.
 
     Args:
         folder: Output folder of the stage, in which `rejects.parquet` is written on exit.

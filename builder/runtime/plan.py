@@ -25,7 +25,7 @@ class Step:
 
     @property
     def store_key(self) -> tuple[str, str]:
-        """Key of the step in the store: the name of the stage, and the snapshot, pair or `all`."""
+        """Key of the step in the store, a pair of the stage name and the key of the step."""
         return self.stage.name, self.key
 
 
@@ -51,11 +51,13 @@ class Pipeline:
         for stage in self.stages:
             if duplicates := written & stage.output_schemas.keys():
                 raise TypeError(
-                    f"stage {stage.name}: another stage already writes {sorted(duplicates)}"
+                    f"stage {stage.name} writes {sorted(duplicates)}, which an earlier stage writes"
                 )
             written |= stage.output_schemas.keys()
             if missing := {read.table_name for read in stage.signature.tables} - written:
-                raise TypeError(f"stage {stage.name}: no earlier stage writes {sorted(missing)}")
+                raise TypeError(
+                    f"stage {stage.name} reads {sorted(missing)}, which no earlier stage writes"
+                )
 
     @cached_property
     def producer_by_table(self) -> dict[str, Stage]:

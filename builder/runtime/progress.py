@@ -1,4 +1,4 @@
-"""Progress of long-running operations, shown as a bar on a terminal or not at all."""
+"""Progress displays for long-running operations: a progress bar, and one that shows nothing."""
 
 import sys
 from typing import Protocol, TextIO

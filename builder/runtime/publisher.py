@@ -233,8 +233,8 @@ def check_publishable(target: Path, *, is_draft: bool) -> None:
         return
     if not any((target / name).exists() for name in (MANIFEST, SUMS)):
         raise DataError(
-            f"{target}: expected a version folder, found a folder without {MANIFEST}, which a "
-            "build would replace; move it elsewhere"
+            f"{target}: expected a version folder, found a folder without {MANIFEST}; move it "
+            "elsewhere, because a build would replace it"
         )
     if not is_draft and read_manifest_or_none(target) is None:
         fault = describe_checkout_fault(target / MANIFEST)

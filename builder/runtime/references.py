@@ -1,4 +1,4 @@
-"""Annotations of stage arguments: which tables, files and settings a stage reads.
+"""Annotations of stage arguments, which say which tables, files and settings a stage reads.
 
 A table argument is annotated with its schema and the steps to read: `Same[Impressions]` is the
 table `impressions` of the snapshot (or pair) that the stage runs on. `FileReference` and
@@ -90,7 +90,7 @@ From = Annotated[Table[SchemaType], TableReference(lambda _, key: split_pair_key
 To = Annotated[Table[SchemaType], TableReference(lambda _, key: split_pair_key(key)[1])]
 """Table of the second snapshot of the pair."""
 Training = Annotated[Sequence[Table[SchemaType]], TableReference(_training_snapshots)]
-"""Tables of all training snapshots or, if the stage runs on one of them, of the earlier ones."""
+"""Tables of the training snapshots; in a training snapshot, only of the earlier ones."""
 All = Annotated[
     Mapping[str, Table[SchemaType]],
     TableReference(lambda w, _: {name: name for name in w.snapshot_names}),
@@ -167,7 +167,7 @@ class StageSignature:
 
 
 PROVIDED = ("out", "limits", "progress", "return")
-"""Annotation names that need no reference: arguments passed by the runner, and the return value."""
+"""Type hints without a reference, for arguments that the runner passes and for the return value."""
 
 
 def read_stage_signature(function: Callable[..., Any]) -> StageSignature:

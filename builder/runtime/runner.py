@@ -37,8 +37,8 @@ class StepResult:
         reasons: Why the step ran; empty if its outputs were up to date.
         ledger: Row counts; None if the step has not run.
         seconds: Duration in seconds.
-        is_conditional: For `Runner.dry_run`, whether the step would run only if the rerun of an
-            earlier stage changes a table that the step reads.
+        is_conditional: Whether the step would run only if an earlier stage, run again, changes a
+            table that the step reads; set by `Runner.dry_run`.
     """
 
     step: Step
@@ -224,7 +224,7 @@ def check_written_tables(step: Step, out: Path, ledger: RowLedger) -> None:
     counted = sum(ledger.rejected.values())
     if listed != counted:
         raise LedgerError(
-            f"stage {step}: {counted} {ledger.unit} rejected, but rejects.parquet lists {listed}; "
+            f"stage {step}: rejected {counted} {ledger.unit}, but rejects.parquet lists {listed}; "
             "this is a bug in the stage, and its output was not published"
         )
     for name, schema in step.stage.output_schemas.items():

@@ -1,4 +1,4 @@
-"""Scopes of stages: once per snapshot, per pair of consecutive snapshots, or per collection."""
+"""Scopes of stages, and the keys of the steps that a stage has in each scope."""
 
 from enum import Enum
 from itertools import pairwise
@@ -7,7 +7,7 @@ from builder.definition.model import Workflow
 
 
 class Scope(Enum):
-    """Whether a stage runs per snapshot, per pair of snapshots, or once per collection."""
+    """Whether a stage runs per snapshot, per pair of consecutive snapshots, or per collection."""
 
     SNAPSHOT = "snapshot"
     PAIR = "pair"

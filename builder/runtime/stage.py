@@ -97,7 +97,7 @@ def stage(
 ) -> Callable[[Callable[Declared, RowLedger]], Stage[Declared]]:
     """Return a decorator that turns a function into a stage.
 
-    `writes` are the `schemas` of the stage; see `Stage` for the other arguments.
+    The argument `writes` becomes `Stage.schemas`; see `Stage` for the other arguments.
     """
 
     def declare_stage(function: Callable[Declared, RowLedger]) -> Stage[Declared]:

@@ -82,7 +82,7 @@ def strip_accents(text: str) -> str:
 
 
 def fold_texts(texts: Iterable[str]) -> list[str]:
-    """Fold each string: lowercase it, and strip accents, punctuation, extra spaces; see `fold`."""
+    """Fold each string, i.e. lowercase it and strip accents and punctuation; see `fold`."""
     return fold_series(pl.Series(list(texts), dtype=pl.String)).to_list()
 
 
@@ -111,10 +111,11 @@ def _is_tracking_parameter(parameter: str) -> bool:
 
 
 def _encode_host_as_punycode(url: str) -> str:
-    """Return a URL with its Unicode host in Punycode, as in browsers (UTS 46, non-transitional).
+    """Return a URL with its Unicode host converted to Punycode.
 
-    Hosts that IDNA 2008 does not allow, such as those with emoji, are left for `w3lib` to convert.
-    `w3lib` follows IDNA 2003, which replaces the letter `ß` with `ss`.
+    Browsers convert hosts in the same way (UTS 46, non-transitional). Hosts that IDNA
+    2008 does not allow, such as hosts with emoji, are left for `w3lib` to convert. `w3lib` follows
+    IDNA 2003, which replaces the letter `ß` with `ss`.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""

@@ -26,7 +26,7 @@ PATTERN_DESCRIPTIONS = {
 
 FRENCH, ENGLISH = "fr", "en"
 SOURCE_SUFFIX, ENGLISH_SUFFIX = "", "_en"
-"""Suffixes of text column names: in the source language, and in English."""
+"""Suffixes of the names of text columns, for the source language and for English."""
 
 
 def to_valid_unicode(name: str) -> str:
@@ -37,8 +37,8 @@ def to_valid_unicode(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def number_order(name: str) -> list[str | int]:
-    """Return a sort key that orders the numbers in names by value: `round2` before `round10`."""
+def natural_sort_key(name: str) -> list[str | int]:
+    """Return a key for natural sorting, which puts `round2` before `round10`."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 

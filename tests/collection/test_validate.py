@@ -189,8 +189,8 @@ def test_what_git_does_to_files_is_named(good: Path, tmp_path: Path) -> None:
             b'{\n<<<<<<< HEAD\n "format": 1,\n=======\n "format": 1,\n>>>>>>> new\n}\n',
             "the file contains conflict markers of Git",
             (
-                "restore the file of one side, for example with `git checkout --theirs`; files of "
-                "a version cannot be merged"
+                "restore the file from one branch, for example with `git checkout --theirs`; files "
+                "of a version cannot be merged"
             ),
         ),
     ],

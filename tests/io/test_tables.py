@@ -98,7 +98,7 @@ def test_parts_are_read_in_order(tmp_path: Path) -> None:
 
 def test_ledger_must_balance() -> None:
     ledger = RowLedger("rows", rows_in=3, rows_out=2)
-    with pytest.raises(LedgerError, match="3 rows in, but 2 out and 0 rejected"):
+    with pytest.raises(LedgerError, match="read 3 rows, but kept 2 and rejected 0"):
         ledger.check("stage")
     ledger.rejected["too_long"] = 1
     ledger.check("stage")

@@ -75,8 +75,8 @@ def _lose_manifest(target: Path) -> None:
         (
             _write_notes,
             (
-                "{target}: expected a version folder, found a folder without manifest.json, which "
-                "a build would replace; move it elsewhere"
+                "{target}: expected a version folder, found a folder without manifest.json; move "
+                "it elsewhere, because a build would replace it"
             ),
         ),
         (

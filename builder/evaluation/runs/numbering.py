@@ -12,7 +12,7 @@ from pathlib import Path
 from builder.collection import layout
 from builder.collection.manifest_schema import read_manifest
 from builder.runtime.publisher import MANIFEST
-from builder.text.names import NUMBERED_SNAPSHOT, number_order
+from builder.text.names import NUMBERED_SNAPSHOT, natural_sort_key
 from schemas import SNAPSHOT_PATTERN
 
 
@@ -53,7 +53,7 @@ def numbers_from_snapshot_names(names: Iterable[str]) -> dict[str, int]:
     Names without a number are omitted. If no name contains a number in this form, all names are
     sorted and numbered from 1.
     """
-    ordered = sorted(names, key=number_order)
+    ordered = sorted(names, key=natural_sort_key)
     found = {
         name: int(match[1]) for name in ordered if (match := re.search(NUMBERED_SNAPSHOT, name))
     }
@@ -66,7 +66,7 @@ def undated_names_warning(names: Iterable[str]) -> str | None:
     Returns None if the names are dates, or differ in one number only, such as `round1` and
     `round2`.
     """
-    ordered = sorted(names, key=number_order)
+    ordered = sorted(names, key=natural_sort_key)
     if all(re.fullmatch(SNAPSHOT_PATTERN, name) for name in ordered):
         return None
     texts = {re.sub(r"\d+", "", name) for name in ordered}

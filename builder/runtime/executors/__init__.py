@@ -92,15 +92,16 @@ def map_partitions(
 def process_pool(
     limits: "ResourceLimits", input_bytes: int, min_input_bytes: int, memory_per_worker: int
 ) -> "Iterator[ResourceLimits]":
-    """Context manager that yields limits with a process pool as executor if the work is large.
+    """Context manager that yields limits whose executor is a process pool, if the input is large.
 
-    The pool is shut down on exit. The limits are yielded unchanged if the work is small, if they
-    already have another executor, or in a daemon process, which cannot have child processes.
+    The pool is shut down on exit. The limits are yielded unchanged if the input is small, if the
+    memory or threads suffice for one process only, if the limits already have another executor, or
+    in a daemon process, which cannot have child processes.
 
     Args:
         limits: Threads, memory and scratch space shared by all workers.
         input_bytes: Size of the input in bytes.
-        min_input_bytes: Input size in bytes from which a pool is worth the time to start it.
+        min_input_bytes: Minimum input size in bytes for which a pool is created.
         memory_per_worker: Memory per process in bytes; no pool is created unless two processes fit.
     """
     count = min(limits.threads, limits.memory // memory_per_worker)

@@ -57,8 +57,8 @@ class AgreementReport:
 
     Args:
         pairs: One row per pair of annotators (`PAIR_SCHEMA`).
-        fleiss: Fleiss' kappa over the posts whose number of labels (at least two) is the most
-            common one.
+        fleiss: Fleiss' kappa, which needs the same number of labels for every post; computed over
+            the posts with the most common number of labels (two or more).
         krippendorff: Krippendorff's alpha over the posts with two or more labels.
         posts: Number of posts with at least one label.
         annotators: Names of the annotators.
@@ -103,8 +103,8 @@ def fleiss_kappa(label_counts: Sequence[Sequence[int]]) -> AgreementCoefficient:
     """Compute Fleiss' kappa from the number of times each label was assigned to each unit.
 
     Args:
-        label_counts: One row per unit and one column per label: number of annotators who chose the
-            label. All rows must have the same sum, at least 2.
+        label_counts: Number of annotators who assigned each label (column) to each unit (row). All
+            rows must have the same sum, at least 2.
 
     Raises:
         UsageError: the sums of the rows differ or are below 2.
@@ -114,7 +114,8 @@ def fleiss_kappa(label_counts: Sequence[Sequence[int]]) -> AgreementCoefficient:
     sums = {sum(row) for row in label_counts}
     if len(sums) > 1 or min(sums) < 2:
         raise UsageError(
-            f"expected the same number (2 or more) of labels for every unit, found {sorted(sums)}"
+            "expected the same number of labels, 2 or more, for every unit; found units with "
+            f"{', '.join(map(str, sorted(sums)))} labels"
         )
     raters, units = sums.pop(), len(label_counts)
     agreeing = sum(count * (count - 1) for row in label_counts for count in row)
@@ -144,9 +145,9 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Agreemen
 
 
 def _unit_disagreement(labels: Sequence[Hashable]) -> float:
-    """Return the number of ordered pairs of unequal labels of a unit, divided by (n - 1).
+    """Return the disagreement within a unit that has n labels.
 
-    n is the number of labels of the unit.
+    The disagreement is the number of ordered pairs of unequal labels, divided by n - 1.
     """
     n = len(labels)
     same = sum(count * (count - 1) for count in Counter(labels).values())

@@ -71,8 +71,8 @@ def require_labels_match_posts(
         first = connection.sql("SELECT min(id) FROM verdict").fetchall()[0][0]
         found = f"only labels of unknown posts, such as {first!r}" if first else "no labels"
         raise DataError(
-            f"{', '.join(source.name for source in label_files)}: expected labels of posts, found "
-            f"{found}; correct the ids, or remove labels.annotations"
+            f"{', '.join(source.name for source in label_files)}: expected labels of posts in the "
+            f"collection, found {found}; correct the ids, or remove labels.annotations"
         )
 
 

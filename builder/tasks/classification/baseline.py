@@ -35,7 +35,7 @@ def run_classification_baseline(
         MissingExtraError: scikit-learn is not installed.
         UsageError: the folder is not a classification collection, the training set lacks a label,
             or C is not positive.
-        DataError: the training posts have no word in common.
+        DataError: no word occurs in two training posts.
     """
     require(regularization > 0, "a positive regularization C", regularization)
     model = _create_model(regularization)
@@ -49,7 +49,7 @@ def run_classification_baseline(
     except ValueError as error:
         raise DataError(
             f"{collection}: expected training posts that share words; scikit-learn cannot train on "
-            f"these {train.height}: {error}"
+            f"the {train.height} posts of this collection ({error})"
         ) from None
     frames = [_predict_labels(model, _read_posts(collection, split)) for split in TEST_SPLITS]
     predicted = pl.concat(frames)

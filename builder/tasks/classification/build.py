@@ -108,9 +108,9 @@ class ClassificationBuild:
         splits: One row per split (`SUMMARY_SCHEMA`).
         drift: Content of `drift.json`.
         agreement: Agreement between annotators; None if there are no human labels.
-        unused_labels: Number of posts whose human label is not in the collection, by reason:
-            `train` and `unlabelled` (splits without human labels), `rejected` or `unknown` (no such
-            post).
+        unused_labels: Number of posts whose human labels are not used, by reason. `train`,
+            `unlabelled`: the post is in this split, which has no human labels; `rejected`: the post
+            was rejected; `unknown`: the input contains no such post.
     """
 
     folder: Path
@@ -288,7 +288,7 @@ def _load_build(folder: Path, inputs: InputFiles, *, rebuilt: bool) -> Classific
 
 
 def _count_unused_labels(folder: Path, annotations: pl.DataFrame) -> dict[str, int]:
-    """Return the number of posts whose human label is not in the collection, by reason."""
+    """Return the number of posts whose human labels are not used, by reason."""
     if not annotations.height:
         return {}
     ids = annotations.lazy().select(pl.col("id").unique())

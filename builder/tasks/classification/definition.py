@@ -58,9 +58,9 @@ class CollectionSection(Section):
 class Period(Section):
     """Half-open time interval [start, end) in UTC."""
 
-    start: datetime | date = Field(description="Start of the period: the first day, or a time")
+    start: datetime | date = Field(description="Start of the period, given as a day or a time")
     end: datetime | date = Field(
-        description="End of the period, exclusive: the day after the last day, or a time"
+        description="Exclusive end of the period, given as a time or as the day after the last day"
     )
 
     @property
@@ -80,9 +80,8 @@ class IntervalsSection(Section):
     short_days: int = Field(
         default=365,
         ge=1,
-        description="Boundary between short term and long term, in days after the end of the "
-        "training period t: the short-term period t' ends no later, and the long-term period t'' "
-        "starts no earlier",
+        description="Number of days after the training period t within which the short-term "
+        "period t' must end and before which the long-term period t'' must not start",
     )
 
     @model_validator(mode="after")
@@ -148,7 +147,7 @@ class AuthorsSection(Section):
     def _check_shares(self) -> "AuthorsSection":
         total = sum(getattr(self, split) for split in SPLITS)
         if abs(total - 1) > 1e-9:
-            raise ValueError(f"expected shares that sum to 1, found a sum of {total:.6g}")
+            raise ValueError(f"expected shares of authors that sum to 1, found {total:.6g}")
         return self
 
 
@@ -157,8 +156,8 @@ class SamplingSection(Section):
 
     kind: Literal["balanced", "natural"] = Field(
         default="balanced",
-        description="`balanced`: as many positive as negative posts by their final label; "
-        "`natural`: the distribution of the input",
+        description="Distribution of the final labels in each labeled split. `balanced`: equal "
+        "numbers of positive and negative posts; `natural`: the distribution in the input",
     )
     train: MaxPosts = Field(
         default=None, description="Maximum number of training posts; default: all"
@@ -190,7 +189,7 @@ class TextSection(Section):
         description="Minimum Jaccard similarity of the sets of word bigrams of two near-duplicates",
     )
     min_words: int = Field(
-        default=1, ge=1, description="Minimum number of words in a text, without markers"
+        default=1, ge=1, description="Minimum number of words in a text, not counting markers"
     )
 
 
@@ -198,7 +197,7 @@ class ClassificationDefinition(Section):
     """Definition of a classification collection."""
 
     posts: tuple[str, ...] = Field(
-        min_length=1, description="Files, folders or globs of posts: JSON lines or Parquet"
+        min_length=1, description="Files of posts (JSON lines or Parquet), or folders or globs"
     )
     seed: str = Field(
         default="longeval-builder",

@@ -141,7 +141,10 @@ def read_predictions(path: Path) -> dict[str, str]:
 
 
 def _system_name(path: Path) -> str:
-    """Return a file name without its extension and `.gz`; the `.5` of `svm_0.5` is no extension."""
+    """Return a file name without `.gz` and its extension.
+
+    Digits after a dot, such as `.5` in `svm_0.5`, are not treated as an extension.
+    """
     return re.sub(r"\.[A-Za-z]\w*$", "", to_valid_unicode(path.name).removesuffix(".gz"))
 
 

@@ -102,7 +102,9 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
                     number += 1
                     yield number, record
     except pa.ArrowException as error:
-        raise FormatError(f"expected a Parquet file: {error}", path) from error
+        raise FormatError(
+            f"expected a Parquet file, found a file that cannot be read ({error})", path
+        ) from error
 
 
 def _parse_records(numbered_records: Iterable[tuple[int, Any]]) -> PostBlock:

@@ -17,7 +17,7 @@ class Posts(TableSchema):
 
     id = dy.String(primary_key=True, min_length=1, description="Id of the post in the input")
     time = dy.Int64(description="Time of the post in Unix seconds")
-    author = dy.UInt32(description="Number of the author within this version")
+    author = dy.UInt32(description="Number that identifies the author within this version")
     text = dy.String(min_length=1, description="Text, without markers if `strip_markers` is set")
 
 

@@ -118,7 +118,7 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_tables(folder: Path) -> Iterator[Finding]:
-    """Check rows against the schemas (LC101), and that labels have the ids of posts (LC102)."""
+    """Check that rows match the schemas (LC101), and that posts and labels correspond (LC102)."""
     for split in SPLITS:
         tables = {"posts": Posts, "labels": Labels} if split in LABELED_SPLITS else {"posts": Posts}
         ids = {}

@@ -197,5 +197,5 @@ def _fit_trends_of_all_measures(
 
 
 def _indexes_by_name(names: Sequence[str]) -> dict[str, int]:
-    """Map each name to its index in the sequence, for use as a sort key."""
+    """Return the index of each name in the sequence, by name; used to sort rows."""
     return {name: index for index, name in enumerate(names)}

@@ -18,15 +18,14 @@ def mismatch_warnings(result: FilteringResult) -> Iterator[str]:
         yield (
             "no document of the truth file is relevant, so precision and recall are undefined; "
             f"a document is relevant if {parameters.assessors} of its assessors rate it "
-            f"{parameters.relevance} or higher: see --relevance and --assessors"
+            f"{parameters.relevance} or higher (see --relevance and --assessors)"
         )
     is_counted = parameters.unjudged == "false_positive"
     for row in result.runs.iter_rows(named=True):
         if row["lines"] == row["below_rating"]:
-            yield (
-                f"{row['system']}: the run returns no document: found {row['lines']} lines, of "
-                f"which {row['below_rating']} have a rating below {parameters.relevance}"
-            )
+            low = f"all of its {row['lines']} lines have a rating below {parameters.relevance}"
+            reason = low if row["lines"] else "it has no lines"
+            yield f"{row['system']}: the run returns no document, because {reason}"
         elif row["pairs"] == row["unjudged"] == 0 < row["outside_period"]:
             yield (
                 f"{row['system']}: all {row['outside_period']} returned documents are outside the "

@@ -121,14 +121,17 @@ def score_filtering_runs(
 def _find_period(
     tables: Sequence[pl.DataFrame], parameters: FilteringParameters
 ) -> tuple[int, int]:
-    """Return the start and exclusive end of the scored period, by default that of all documents."""
+    """Return the start and exclusive end of the scored period.
+
+    By default, the period extends from the first to the last document.
+    """
     times = pl.concat([table["time"] for table in tables])
     if parameters.start is not None and parameters.end is not None:
         return parameters.start, parameters.end
     if times.is_empty():
         raise UsageError(
-            "expected at least one document in the truth file or the runs, found none; set the "
-            "start and end of the period"
+            "expected at least one document in the truth file or the runs, found none; without "
+            "documents, the start and end of the period must be given"
         )
     first, last = times.sort()[[0, -1]].to_list()
     start = first if parameters.start is None else parameters.start
@@ -227,7 +230,7 @@ def _add_batch_index(pairs: pl.DataFrame, batches: TimeBatches) -> pl.DataFrame:
 def _count_documents(
     returned_pairs: pl.DataFrame, relevant_pairs: pl.DataFrame, batches: TimeBatches
 ) -> npt.NDArray[np.int64]:
-    """Count the distinct documents in each batch that are returned or relevant, int64[batches]."""
+    """Count the distinct returned or relevant documents in each batch, as int64[batches]."""
     both = pl.concat(
         [pairs.select("batch_index", "document") for pairs in (returned_pairs, relevant_pairs)]
     )

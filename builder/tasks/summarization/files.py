@@ -129,7 +129,10 @@ class FileRow:
         return float(self._require_field(_NUMBER, index, f"a number as {name}"))
 
     def is_header(self, numeric_fields: Sequence[int]) -> bool:
-        """Return whether this is the first line, and all of its numeric fields contain a letter."""
+        """Return whether this row is a header.
+
+        A header is the first line, and has a letter in every field that should be numeric.
+        """
         return self.line == 1 and all(_LETTER.search(self.fields[i]) for i in numeric_fields)
 
     def join_fields(self, start: int) -> str:
@@ -159,8 +162,8 @@ def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Ite
     Args:
         path: Tab-separated file.
         min_fields: Minimum number of fields.
-        numeric_fields: Indexes of the numeric fields. The first line is a header if all of these
-            fields contain a letter.
+        numeric_fields: Indexes of the fields that should be numeric. The first line is a header if
+            all of these fields contain a letter.
 
     Raises:
         FormatError: a line has too few fields.

@@ -20,8 +20,8 @@ class SummarizationParameters:
         zero_importance: Whether nuggets with importance 0 are kept, or dropped as in the official
             scorer.
         latency_step: Latency step alpha (equation 23), in seconds.
-        unpooled: Treatment of unpooled updates. `unmatched`: scored as an update of mean nugget
-            length without matches; `ignored`: not scored, as with option -i of the official scorer.
+        unpooled: How unpooled updates are scored. `unmatched`: as updates of mean nugget length
+            without matches; `ignored`: not at all, as with option -i of the official scorer.
         taus: Times in seconds after the start of an event at which measures are also computed.
 
     Raises:

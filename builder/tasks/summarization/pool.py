@@ -49,7 +49,7 @@ def count_words(text: str) -> int:
 
 
 def matching_word_indexes(update: PooledUpdate) -> dict[str, WordIndexes]:
-    """Return the indexes of the words of an update that match each nugget, by nugget id."""
+    """Return, by nugget id, the indexes of the words in an update that match the nugget."""
     spans = [match.span() for match in _WORD.finditer(update.text)]
     words: dict[str, WordIndexes] = {}
     for match in update.matches:

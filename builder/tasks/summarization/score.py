@@ -6,7 +6,8 @@ computed over the first tau seconds of an event and averaged over events, and co
 integrated over time (equations 13, 14, 17 and 18).
 
 `f_half_harmonic` is F as printed in equation 26; `f_harmonic` has the factor 2 of a harmonic mean,
-as in the official scorer, which also divides expected gain by the gain of an ideal system.
+as in the official scorer. Only the official measures divide expected gain by the gain of an ideal
+system.
 """
 
 from collections import Counter
@@ -17,6 +18,7 @@ from statistics import fmean
 
 import polars as pl
 
+from builder.errors import UsageError
 from builder.evaluation.checks import require
 from builder.tasks.summarization.files import (
     Event,
@@ -125,11 +127,8 @@ def evaluate_summaries(
             file has no event with nuggets, or `parameters` has taus but there is no events file.
     """
     parameters = parameters or SummarizationParameters()
-    require(
-        not parameters.taus or events is not None,
-        "no taus without an events file",
-        parameters.taus,
-    )
+    if parameters.taus and events is None:
+        raise UsageError("expected an events file, which taus require; found none")
     judged_events = read_nuggets(nuggets)
     require(bool(judged_events), "at least one nugget", str(nuggets))
     ignored = read_pool(judged_events, updates, matches)
@@ -234,9 +233,9 @@ def _match_updates(
     pushed_updates: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> tuple[list[MatchedUpdate], int]:
-    """Return the updates of a system for an event with their matches, and the unpooled count.
+    """Return a system's updates for an event with their matches, and the number of unpooled ones.
 
-    The count is the number of updates that are not in the pool.
+    Updates that are not in the pool are returned only if the parameter `unpooled` is `unmatched`.
     """
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0

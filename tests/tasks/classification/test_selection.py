@@ -209,8 +209,8 @@ def test_human_labels_of_no_post_are_an_error(tmp_path, text, found):
     with pytest.raises(DataError) as error:
         tiny(tmp_path, [post(1, "sun :)"), post(2, "rain :(")], more)
     assert str(error.value) == (
-        f"human.tsv: expected labels of posts, found {found}; correct the ids, or remove "
-        "labels.annotations"
+        f"human.tsv: expected labels of posts in the collection, found {found}; correct the ids, "
+        "or remove labels.annotations"
     )
 
 

@@ -8,7 +8,7 @@ from builder.tasks.filtering.score import evaluate_filtering
 from tests.cli.test_cli import run
 from tests.tasks.filtering.assertions import START, line, write
 
-SILENT = "{}: the run returns no document: found {} lines, of which {} have a rating below 2"
+SILENT = "{}: the run returns no document, because {}"
 UNJUDGED = (
     "other: none of the returned documents is judged for its target; check that the run and the "
     "truth file use the same stream ids and targets"
@@ -31,7 +31,8 @@ def test_runs_that_match_nothing(tmp_path, truth, unjudged):
     }
     runs = [write(tmp_path / f"{name}.txt", text) for name, text in lines.items()]
     result = evaluate_filtering(truth, runs, FilteringParameters(unjudged=unjudged))
-    expected = [SILENT.format("low", 2, 2), SILENT.format("none", 0, 0), UNJUDGED]
+    low = SILENT.format("low", "all of its 2 lines have a rating below 2")
+    expected = [low, SILENT.format("none", "it has no lines"), UNJUDGED]
     assert list(mismatch_warnings(result)) == expected
 
 
@@ -41,8 +42,8 @@ def test_a_truth_without_relevant_documents(tmp_path, truth, capsys):
     assert run("filtering", useful, found) == 0
     assert capsys.readouterr().err == (
         "warning: no document of the truth file is relevant, so precision and recall are "
-        "undefined; a document is relevant if all of its assessors rate it 2 or higher: see "
-        "--relevance and --assessors\n"
+        "undefined; a document is relevant if all of its assessors rate it 2 or higher (see "
+        "--relevance and --assessors)\n"
     )
     assert run("filtering", useful, found, "--relevance", "1", "--min-positives", "1") == 0
     assert capsys.readouterr().err == ""
@@ -76,5 +77,5 @@ def test_confidences_that_are_probabilities(tmp_path, truth):
         "low: all confidences are at most 1, but KBA confidences range up to 1000; multiply "
         "probabilities by 1000"
     )
-    expected = [low, SILENT.format("none", 0, 0)]
+    expected = [low, SILENT.format("none", "it has no lines")]
     assert list(mismatch_warnings(evaluate_filtering(truth, runs))) == expected
