@@ -25,8 +25,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builder.errors import DataError
+from builder.errors import DataError, FormatError
+from builder.io.sources import Source
 from builder.queries.monthly_counts import read_monthly_counts
+from builder.queries.topics import parse_topics
 from builder.text.listing import join_names
 
 Stability = Literal["cv", "evenness", "floor", "volatility", "trend"]
@@ -117,13 +119,18 @@ def write_topics(
         stability: Stability measure used in the score.
 
     Raises:
-        DataError: a label contains a tab or line break.
+        DataError: a label cannot be the label of a topic, for example `NA` or one with a tab.
     """
     rows = to_topic_table(ranked_topics, language, stability)
-    invalid = ranked_topics["label"].filter(ranked_topics["label"].str.contains(r"[\t\r\n]"))
-    if len(invalid):
-        raise DataError(f"expected labels without tabs and line breaks, found {invalid[0]!r}")
-    rows.write_csv(path, separator="\t", quote_style="never")
+    part = path.with_name(f".{path.name}.part")
+    try:
+        rows.write_csv(part, separator="\t")
+        parse_topics(Source(part, path.name))
+        part.replace(path)
+    except FormatError as error:
+        raise DataError(f"expected candidates that can be topics, found {error}") from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def note_missing_months(counts: pl.DataFrame) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Per-query scores of other tools: trec_eval -q and CSV give the same evaluation as the run."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from builder.errors import FormatError, UsageError
 from builder.evaluation import EvaluationParameters, evaluate_paths
 from builder.evaluation.runs.score_tables import is_score_table, read_score_table
+from builder.trec.runs import read_run
 
 QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 a 1\nq3 0 a 1\n"
 RUN = "q1 Q0 a 1 3 x\nq1 Q0 c 2 2 x\nq2 Q0 c 1 3 x\nq2 Q0 a 2 2 x\nq9 Q0 a 1 1 x\n"
@@ -168,3 +170,11 @@ def test_scores_out_of_range_are_refused(tmp_path: Path, text: str) -> None:
         assert read_score_table(path).rows() == [("q1", "AP", score)]
     path.write_text("query_id,measure,score\nq1,ir_measures:NumRet,12\n")
     assert read_score_table(path)["score"].to_list() == [12.0]
+
+
+def test_a_named_pipe_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "2022-06.txt"
+    os.mkfifo(path)
+    assert not is_score_table(path)
+    with pytest.raises(UsageError, match="expected a regular file, found a special file"):
+        read_run(path)

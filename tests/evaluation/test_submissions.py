@@ -257,3 +257,12 @@ def test_a_truncated_archive_is_named(tmp_path: Path) -> None:
         extract_archives([cut]),
     ):
         pass
+
+
+def test_any_tag_that_evaluation_reads_can_be_checked(tmp_path: Path) -> None:
+    """U+2028 ends no line, and a tag need not be UTF-8."""
+    run = "q1 Q0 a 1 2.0 t\u2028g\nq1 Q0 b 2 1.0 t\u2028g\nq2 Q0 a 1 1.0 t\u2028g\n"
+    assert checks(tmp_path, run) == {}
+    path = tmp_path / "latin.txt"
+    path.write_bytes("q1 Q0 a 1 2.0 tég\nq2 Q0 a 1 1.0 tég\n".encode("latin-1"))
+    assert check_run(path, pl.Series(["q1", "q2"]), pl.Series(["a"])) == []

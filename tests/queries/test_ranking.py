@@ -1,10 +1,12 @@
 import gzip
 from math import exp, log, log1p, sqrt
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError, UsageError
+from builder.io.sources import Source
 from builder.queries import (
     STABILITIES,
     note_missing_months,
@@ -12,6 +14,7 @@ from builder.queries import (
     rank_topics,
     read_monthly_counts,
     to_topic_table,
+    write_topics,
 )
 from builder.queries.topics import HEADER
 
@@ -29,6 +32,7 @@ COUNTS = pl.DataFrame(
     schema={"label": pl.String, "month": pl.String, "count": pl.Float64},
     orient="row",
 )
+FLAT = COUNTS.filter(pl.col("label") == "flat")
 
 
 def test_measures_by_hand() -> None:
@@ -170,3 +174,35 @@ def test_what_cannot_be_ranked_is_an_error(room) -> None:
     odd.write_parquet(room.folder / "odd.parquet")
     with pytest.raises(FormatError, match="text and numbers"):
         read_monthly_counts(room.folder / "odd.parquet")
+
+
+@pytest.mark.parametrize(
+    ("label", "error"),
+    [
+        (
+            "NA",
+            "topics.tsv, line 2: label: expected a word or phrase, found 'NA', which represents",
+        ),
+        ("a\tb", "topics.tsv, line 2: expected a closing quote before the next tab or line break"),
+        ("!!!", "topics.tsv, line 2: "),
+    ],
+)
+def test_a_candidate_that_cannot_be_a_topic_is_an_error(
+    tmp_path: Path, label: str, error: str
+) -> None:
+    path = tmp_path / "topics.tsv"
+    path.write_text("as before")
+    ranked = rank_topics(FLAT.with_columns(label=pl.lit(label))).head(1)
+    with pytest.raises(DataError, match="expected candidates that can be topics, found ") as found:
+        write_topics(ranked, path, "fr")
+    assert error in str(found.value)
+    assert path.read_text() == "as before"
+    assert [file.name for file in tmp_path.iterdir()] == ["topics.tsv"]
+
+
+def test_a_candidate_with_a_quote_becomes_a_topic(tmp_path: Path) -> None:
+    path = tmp_path / "topics.tsv"
+    ranked = rank_topics(FLAT.with_columns(label=pl.lit('"eau'))).head(1)
+    write_topics(ranked, path, "fr")
+    topics, _ = parse_topics(Source(path, "topics.tsv"))
+    assert topics["label"].to_list() == ['"eau']

@@ -71,7 +71,8 @@ def _find_unclicked_relevant_pairs(context: ValidationContext) -> Iterator[Defec
         found = pairs.filter("unclicked").sort("query_id", "doc_id")
         if found.height > MAX_UNCLICKED_SHARE * pairs.height:
             message = f"too many of the {pairs.height:,} relevant documents were never clicked"
-            yield f"snapshots/{name}/qrels", message, found.height, found.row(0)[:2]
+            examples = tuple(" ".join(row[:2]) for row in found.head(3).iter_rows())
+            yield f"snapshots/{name}/qrels", message, found.height, examples
 
 
 CHECKS = (

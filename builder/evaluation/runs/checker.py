@@ -160,8 +160,9 @@ def _check_documents(ranking: pl.DataFrame, documents: pl.Series) -> Iterator[Ru
 
 def _check_ranks_and_tags(path: Path) -> Iterator[RunFinding]:
     """Yield warnings about the ranks and tags of a run, which evaluation tools ignore."""
-    text = pl.Series("line", read_decompressed_bytes(path).decode().splitlines(), dtype=pl.String)
-    fields = pl.col("line").str.extract_all(r"\S+").list
+    lines = read_decompressed_bytes(path).decode(errors="replace").split("\n")
+    text = pl.Series("line", lines, dtype=pl.String)
+    fields = pl.col("line").str.extract_all(r"[^ \t\r\x0b\x0c]+").list
     rows = pl.DataFrame(text).select(
         query=fields.get(0, null_on_oob=True),
         document=fields.get(2, null_on_oob=True),

@@ -47,9 +47,10 @@ def is_score_table(path: Path) -> bool:
     Returns False if the file cannot be read, so that the reader of runs reports the error.
 
     Raises:
-        UsageError: The path is a special file.
         FormatError: The file has an unsupported compression or a binary format.
     """
+    if not path.is_file():  # opening a FIFO would block
+        return False
     try:
         with (
             path.open("rb") as file,

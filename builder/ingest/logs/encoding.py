@@ -41,8 +41,8 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     """
     if params.encoding != "auto":
         return codecs.lookup(params.encoding).name, ""
-    lines = read_head(source, SAMPLE_BYTES).split(b"\n")[:-1] or [b""]
-    foreign = [line for line in lines if not line.isascii()]
+    lines = read_head(source, SAMPLE_BYTES).split(b"\n")  # the last one may be cut off
+    foreign = [line for line in lines[:-1] or lines if not line.isascii()]
     invalid = [line for line in foreign if not is_utf8(line)]
     if len(invalid) * 2 <= len(foreign):
         return UTF8, ""

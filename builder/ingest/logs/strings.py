@@ -89,6 +89,24 @@ def _known_key_mask(known_keys: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
     return np.asarray(known_keys[index] == keys)
 
 
+def _filter_new_strings(
+    rows: pl.DataFrame, key: str, string: str, recent: tuple[RecentKeys, RecentKeys]
+) -> pl.DataFrame:
+    """Keep the rows whose key or string is new.
+
+    A known key with a new string is a hash collision: both strings must be written to be found.
+
+    Args:
+        rows: Rows with distinct keys and strings.
+        key: Column of keys (UInt64).
+        string: Column of strings.
+        recent: Recent keys; recent hashes of strings, which only this process understands.
+    """
+    columns = (rows[key], rows[string].hash())
+    is_new = [seen.insert(column.to_numpy()) for seen, column in zip(recent, columns, strict=True)]
+    return rows.filter(np.logical_or(*is_new))
+
+
 class StringTableWriter:
     """Writer of the tables `log_queries` and `log_urls`: the distinct queries and URLs of a log.
 
@@ -99,7 +117,9 @@ class StringTableWriter:
     def __init__(self, limits: ResourceLimits) -> None:
         self._limits = limits
         capacity = int(limits.memory * CACHE_SHARE / BYTES_PER_KEY)
-        self._surfaces, self._docs = RecentKeys(capacity), RecentKeys(capacity)
+        self._surfaces, self._docs = (
+            (RecentKeys(capacity), RecentKeys(capacity)) for _ in range(2)
+        )
         self._opened = ExitStack()
         self._paths = [limits.scratch / "queries.parquet", limits.scratch / "urls.parquet"]
         self._queries, self._urls = (
@@ -118,10 +138,9 @@ class StringTableWriter:
                 even if their key was added before, because `log_urls` contains the
                 lexicographically smallest URL of each document.
         """
-        queries = queries.filter(self._surfaces.insert(queries["surface"].to_numpy()))
+        queries = _filter_new_strings(queries, "surface", "text", self._surfaces)
         is_raw = urls["url"] != urls["url_key"]
-        canonical = urls.filter(~is_raw)
-        canonical = canonical.filter(self._docs.insert(canonical["key"].to_numpy()))
+        canonical = _filter_new_strings(urls.filter(~is_raw), "key", "url_key", self._docs)
         self._queries.write_table(queries.to_arrow().cast(QUERY_COLUMNS))
         for rows in (canonical, urls.filter(is_raw)):
             if rows.height:

@@ -13,6 +13,7 @@ from builder.errors import DataError
 from builder.ingest import ingest_log
 from builder.ingest.logs import strings
 from builder.ingest.logs.keys import KeyEncoder
+from builder.ingest.logs.strings import StringTableWriter
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.ledger import RowLedger
@@ -195,6 +196,28 @@ def test_hash_collision_is_an_error(
     )
     with pytest.raises(DataError, match="two distinct strings of a log have the same key"):
         ingest(tmp_path, *lines)
+
+
+def test_a_hash_collision_between_batches_is_an_error(tmp_path: Path) -> None:
+    """The second of two strings with one key is new, although its key is not."""
+    queries = pl.DataFrame(
+        {"surface": [5], "query": [6], "text": ["eau"], "folded": ["eau"]},
+        schema_overrides={"surface": pl.UInt64, "query": pl.UInt64},
+    )
+    urls = pl.DataFrame(
+        {"key": [7], "url_key": ["a.example/"], "url": ["a.example/"]},
+        schema_overrides={"key": pl.UInt64},
+    )
+    other_query = queries.with_columns(text=pl.lit("Eau"))
+    other_url = urls.with_columns(url_key=pl.lit("b.example/"), url=pl.lit("b.example/"))
+    for second in ((other_query, urls), (queries, other_url)):
+        scratch = tmp_path / second[0]["text"][0]
+        scratch.mkdir()
+        with StringTableWriter(ResourceLimits(scratch)) as writer:
+            writer.add(queries, urls)
+            writer.add(*second)
+            with pytest.raises(DataError, match="two distinct strings of a log have the same key"):
+                writer.write_tables(scratch)
 
 
 def test_no_user_query_or_time_in_impressions(tmp_path: Path) -> None:
