@@ -128,7 +128,9 @@ def _is_killed(
             break
     diff = (result.diff or "").partition("\n")[2]
     where = f"{mutant.module_path}:{mutant.start_pos[0]}: {mutant.operator_name}"
-    sys.stdout.write(f"{'killed' if result.is_killed else 'SURVIVED'} {where}\n{diff}\n")
+    outcome = "killed" if result.is_killed else "SURVIVED"
+    outcome += " (timed out)" if result.output == "timeout" else ""
+    sys.stdout.write(f"{outcome} {where}\n{diff}\n")
     sys.stdout.flush()
     return bool(result.is_killed)
 
