@@ -8,6 +8,7 @@ than `--least` is killed.
 """
 
 import argparse
+import compileall
 import os
 import shlex
 import shutil
@@ -44,6 +45,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="longeval-mutants-") as folder:
         copy = Path(folder)
         _copy_tree(Path.cwd(), copy)
+        compileall.compile_dir(copy, quiet=2)  # cosmic-ray has no bytecode written
         os.environ["PYTHONPATH"] = folder
         with chdir(copy):
             package = Path(options.package)
