@@ -121,7 +121,9 @@ def write_topics(
     Raises:
         DataError: a label cannot be the label of a topic, for example `NA` or one with a tab.
     """
-    rows = to_topic_table(ranked_topics, language, stability)
+    rows = to_topic_table(ranked_topics, language, stability).with_columns(
+        pl.col("aliases").replace("", None)  # otherwise written as ""
+    )
     part = path.with_name(f".{path.name}.part")
     try:
         rows.write_csv(part, separator="\t")

@@ -91,15 +91,15 @@ def _by_tests(
 
 
 def _tests_of(module: Path) -> list[str]:
-    """Return the folder below `tests` that is named as a package, or as the nearest one around it.
+    """Return the folder below `tests` that is named as the package of a module.
 
     Packages without a folder are tested by that of another package (`TESTED_ELSEWHERE`).
     """
-    for folder in (module, *module.parents):
-        tests = Path("tests", *folder.parts[1:])
+    for folder in reversed((module, *module.parents)):
         if elsewhere := TESTED_ELSEWHERE.get(folder.as_posix()):
             return elsewhere
-        if tests.is_dir():
+        tests = Path("tests", *folder.parts[1:])
+        if len(folder.parts) > 1 and tests.is_dir():
             return [tests.as_posix()]
     return ["tests"]
 

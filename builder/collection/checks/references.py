@@ -177,7 +177,7 @@ CHECKS = (
         "all queries are judged",
         "error",
         "11,000 queries per month without judgements",
-        "set `qrels.min_judged` to at least 1, which excludes queries without judgements",
+        "set `qrels.min_judged = 1` or higher, which excludes queries without judgements",
         _find_unjudged_queries,
     ),
     Check(

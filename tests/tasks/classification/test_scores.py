@@ -153,7 +153,7 @@ def test_krippendorff_published_example():
 
 @pytest.mark.parametrize("counts", [[[1, 0]], [[2, 0], [1, 0]], [[2, 0], [3, 0]]])
 def test_fleiss_needs_as_many_labels_everywhere(counts):
-    with pytest.raises(UsageError, match=r"2 or more\) of labels"):
+    with pytest.raises(UsageError, match="the same number of labels, 2 or more, for every unit"):
         fleiss_kappa(counts)
 
 
