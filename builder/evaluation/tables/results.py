@@ -16,7 +16,7 @@ from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.tables.persistence import (
     PERSISTENCE_STATISTICS,
     compute_persistence_statistics,
-    means_by_symbol,
+    means_by_formula_symbol,
     subtract_with_tolerance,
 )
 from builder.evaluation.tables.topicsets import TopicSet
@@ -196,9 +196,9 @@ def persistence_rows(
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     for a, b in parameters.snapshot_pairs(len(topic_set.snapshots)):
         first, second = topic_set.snapshots[a], topic_set.snapshots[b]
-        terms = means_by_symbol(topic_set.means[a], topic_set.means[b], pivot)
+        terms = means_by_formula_symbol(topic_set.means[a], topic_set.means[b], pivot)
         sampled = compute_persistence_statistics(
-            means_by_symbol(topic_set.samples[a], topic_set.samples[b], pivot)
+            means_by_formula_symbol(topic_set.samples[a], topic_set.samples[b], pivot)
         )
         arrays_by_name = {
             name: _value_and_interval(value, sampled[name], parameters.confidence)
