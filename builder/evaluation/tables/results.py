@@ -226,13 +226,13 @@ def persistence_rows(
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
-                        reason = _reason_for_missing_unpaired_p_value(
+                        reason = _reason_for_missing_p_value_between_snapshots(
                             topic_set, a, b, i, min_queries
                         )
                     yield (*key, name, value, None, None, None, reason, NO_INTERVAL_OF_P_VALUE)
 
 
-def _reason_for_missing_unpaired_p_value(
+def _reason_for_missing_p_value_between_snapshots(
     topic_set: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
     """Return why an unpaired test that requires `min_queries` per snapshot has no p-value."""
