@@ -85,7 +85,7 @@ def query_id_column(*, primary_key: bool = False) -> dy.String:
 
 
 def variant_set_column() -> dy.String:
-    """Define a column of ids of sets of query variants.
+    """Define a column of query-variant-set ids.
 
     An id consists of `v` and the first 16 hex digits of an MD5 hash. The hash is computed from the
     name of the set if the set was read from a file, and otherwise from the signature of the queries

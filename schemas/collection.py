@@ -273,7 +273,7 @@ class Rejects(TableSchema):
 
     stage = dy.String(description="Stage that dropped the rows")
     reason = dy.String(
-        regex=r"^[a-z0-9_]+$", description="Why the rows were dropped, such as the name of a rule"
+        regex=r"^[a-z0-9_]+$", description="Reason the rows were dropped, such as a rule name"
     )
     file = dy.String(
         nullable=True, description="Input file, relative to the definition; null if not applicable"

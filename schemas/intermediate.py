@@ -1,7 +1,7 @@
-"""Schemas of tables that are passed between stages, each with the columns of another table.
+"""Schemas of intermediate tables that are passed between stages.
 
-Stages declare the tables that they read and write by schema class, so each table needs its own
-class.
+Each has the same columns as an existing schema, but needs a class of its own, because stages
+declare their inputs and outputs by schema class.
 """
 
 from schemas.collection import (

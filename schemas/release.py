@@ -66,8 +66,8 @@ class ReleaseIds(TableSchema):
     text_key = dy.String(
         nullable=True,
         regex=QUERY_ID_PATTERN,
-        description="Query id derived from the folded text alone, so that queries with equal "
-        "text share it; null for documents",
+        description="Query id derived from the folded text alone, so that queries with "
+        "identical text share it; null for documents",
     )
 
 

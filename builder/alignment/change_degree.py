@@ -11,7 +11,7 @@ from functools import partial
 import duckdb
 import polars as pl
 
-from builder.alignment.overlap import EncodedVersions
+from builder.alignment.overlap import EncodedDocumentVersions
 from builder.alignment.texts import read_texts, split_by_size
 from builder.io.engine import append_rows
 from builder.io.tables import Table
@@ -98,6 +98,6 @@ def _compare_batch(texts: pl.DataFrame, shingle_size: int) -> pl.DataFrame:
         texts: Data frame with `doc_id`, `text` (earlier version) and `later` (later version).
         shingle_size: Number of words per shingle.
     """
-    versions = EncodedVersions.from_texts(texts["text"], texts["later"])
+    versions = EncodedDocumentVersions.from_texts(texts["text"], texts["later"])
     measured = (versions.ngram_overlap(1).dice(), versions.ngram_overlap(shingle_size).jaccard())
     return texts.select("doc_id", *map(pl.Series, DEGREE_COLUMNS, measured))

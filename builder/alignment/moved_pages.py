@@ -17,7 +17,7 @@ import duckdb
 import polars as pl
 
 from builder.alignment.moved_candidates import find_candidate_pairs
-from builder.alignment.overlap import EncodedVersions
+from builder.alignment.overlap import EncodedDocumentVersions
 from builder.io.engine import append_rows
 from builder.io.tables import Table
 from builder.parameters import ChangeParameters
@@ -127,7 +127,9 @@ def keep_similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl
         Data frame with `removed_id`, `added_id` and `similarity`, the Jaccard coefficient of the
         shingle sets.
     """
-    versions = EncodedVersions.from_texts(candidates["removed_text"], candidates["added_text"])
+    versions = EncodedDocumentVersions.from_texts(
+        candidates["removed_text"], candidates["added_text"]
+    )
     similarity = pl.Series("similarity", versions.ngram_overlap(params.shingle).jaccard())
     return candidates.select("removed_id", "added_id", similarity).filter(
         pl.col("similarity") >= params.moved

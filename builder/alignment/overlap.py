@@ -53,7 +53,7 @@ def _ratio_or_one(numerator: Integers, denominator: Integers) -> Floats:
 
 
 @dataclass(frozen=True)
-class EncodedVersions:
+class EncodedDocumentVersions:
     """Words of two versions of n documents, encoded as integers.
 
     Args:
@@ -66,7 +66,7 @@ class EncodedVersions:
     lengths: Integers
 
     @classmethod
-    def from_texts(cls, earlier: pl.Series, later: pl.Series) -> "EncodedVersions":
+    def from_texts(cls, earlier: pl.Series, later: pl.Series) -> "EncodedDocumentVersions":
         """Tokenize and encode the texts of the earlier and the later version of each document."""
         tokens = tokenize(pl.concat([earlier.alias("text"), later.alias("text")]))
         words = pa.array(_token_codes(tokens)).dictionary_encode()

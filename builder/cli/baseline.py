@@ -181,8 +181,7 @@ def _check_earlier_statistics(
     """
     if expansion_method is not None:
         raise UsageError(
-            "--earlier-statistics: expected queries without expansion, found --expand "
-            f"{expansion_method}"
+            f"--earlier-statistics cannot be combined with --expand {expansion_method}"
         )
     if len(snapshots) < 2:
         raise UsageError(

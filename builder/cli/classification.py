@@ -25,9 +25,7 @@ classification = typer.Typer(
 @classification.command("build")
 def build_collection(
     definition: Annotated[Path, typer.Argument(help="Collection definition (TOML file).")],
-    out: Annotated[
-        Path, typer.Option(help="Collection folder, in which the version is published.")
-    ],
+    out: Annotated[Path, typer.Option(help="Collection folder in which the version is published.")],
     explain: Annotated[
         bool,
         typer.Option(

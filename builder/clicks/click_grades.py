@@ -92,7 +92,7 @@ def create_click_grades(
     connection: duckdb.DuckDBPyConnection,
     priors: Priors | None,
     params: QrelParameters,
-    cuts: Sequence[Table],
+    fitted_thresholds: Sequence[Table],
 ) -> GradeThresholds:
     """Create the table `click_grades`, and return the minimum score of each grade.
 
@@ -100,8 +100,8 @@ def create_click_grades(
         connection: DuckDB connection with the table `pairs`.
         priors: Priors of sDBN; None for any other model.
         params: Score, policy, minimum number of examinations and level of the credible intervals.
-        cuts: Table `grade_cuts` of the first snapshot, whose minimum scores are reused; if empty,
-            new minimum scores are chosen.
+        fitted_thresholds: Table `grade_cuts` of the first snapshot, whose minimum scores are
+            reused; if empty, new minimum scores are chosen.
     """
     counts = connection.execute(EVIDENCE).fetchnumpy()
     columns = ("examinations", "clicks", "last_clicks")
@@ -110,7 +110,9 @@ def create_click_grades(
     posterior = score_distribution(evidence, priors, score, params)
     pairs = np.asarray(counts["pairs"], dtype=np.int64)
     used = (
-        _read_grade_thresholds(cuts) if cuts else _choose_grade_thresholds(posterior, pairs, params)
+        _read_grade_thresholds(fitted_thresholds)
+        if fitted_thresholds
+        else _choose_grade_thresholds(posterior, pairs, params)
     )
     grades = assign_grades(posterior, used, params)
     low, high = posterior.credible_interval(params.credibility)

@@ -78,10 +78,12 @@ GROUP BY query, results, clicks, deepest, latest
 def create_distinct_pages(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> None:
     """Create the table of distinct result pages, `pages`, and the view `read_pages`.
 
+    The view holds all impressions, with the ranks of the deepest and of the latest click.
+
     Args:
         connection: DuckDB connection with the view `used_impressions` (impression, user, query,
             results, clicks).
-        params: Click parameters; `pages` determines whether consecutive pages of a visit are
+        params: Click parameters; `params.pages` sets whether consecutive pages of a visit are
             joined.
     """
     is_joined = params.pages == "joined"

@@ -139,8 +139,8 @@ def _write_rejects(
     Args:
         total: Total number of impressions.
         excluded: Number of impressions of excluded users.
-        counted: Number of impressions of candidate queries by users who are not excluded, and how
-            many of these impressions have no click.
+        counted: Number of impressions, and number of impressions without a click, over the
+            candidate queries issued by users who are not excluded.
         params: Section `[clicks]` of the definition.
         out: Folder of the table.
     """

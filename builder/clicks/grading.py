@@ -206,12 +206,12 @@ def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> RowLedge
     return ledger
 
 
-def _write_grade_thresholds(out: Path, cuts: GradeThresholds, params: QrelParameters) -> None:
+def _write_grade_thresholds(out: Path, thresholds: GradeThresholds, params: QrelParameters) -> None:
     """Write the table `grade_cuts`, with the minimum score of each grade."""
     frame = pl.DataFrame(
         {
             "grade": [1, 2],
-            "cut": [cuts.relevant, cuts.highly_relevant],
+            "cut": [thresholds.relevant, thresholds.highly_relevant],
             "policy": [params.policy] * 2,
         }
     )

@@ -83,38 +83,38 @@ def fit_thresholds(
 
 
 def assign_grades(
-    posterior: ScorePosterior | PointEstimates, cuts: GradeThresholds, params: QrelParameters
+    posterior: ScorePosterior | PointEstimates, thresholds: GradeThresholds, params: QrelParameters
 ) -> Grades:
     """Return the grade of each group of pairs, int8[n]; -1 for too few examinations.
 
     Args:
         posterior: Evidence and scores of n groups of query-document pairs. Point estimates are
             sufficient unless the policy is `credible`, which requires a `ScorePosterior`.
-        cuts: Minimum score of each grade.
+        thresholds: Minimum score of each grade.
         params: Policy, minimum number of examinations and, for the policy `credible`, minimum
             posterior probability of grade 2.
     """
     score = posterior.mean()
-    grades = (score >= cuts.relevant).astype(np.int8) + (score >= cuts.highly_relevant).astype(
-        np.int8
-    )
+    grades = (score >= thresholds.relevant).astype(np.int8) + (
+        score >= thresholds.highly_relevant
+    ).astype(np.int8)
     if params.policy == "credible":
-        unsure = posterior.probability_at_least(cuts.highly_relevant) < params.credibility
+        unsure = posterior.probability_at_least(thresholds.highly_relevant) < params.credibility
         grades = np.where(unsure, np.minimum(grades, 1), grades)
     judged = posterior.evidence.examinations >= params.min_examinations
     return np.where(judged, grades, UNJUDGED).astype(np.int8)
 
 
 def grade_stability(
-    posterior: ScorePosterior | PointEstimates, grades: Grades, cuts: GradeThresholds
+    posterior: ScorePosterior | PointEstimates, grades: Grades, thresholds: GradeThresholds
 ) -> Floats:
     """Return the posterior probability that a score lies between the cuts of its grade, float64[n].
 
     The probability is NaN for point estimates.
     """
     relevant, highly = (
-        posterior.probability_at_least(cuts.relevant),
-        posterior.probability_at_least(cuts.highly_relevant),
+        posterior.probability_at_least(thresholds.relevant),
+        posterior.probability_at_least(thresholds.highly_relevant),
     )
     return np.round(np.choose(grades, [1 - relevant, relevant - highly, highly]), DECIMALS)
 

@@ -1,9 +1,9 @@
 """Posterior distribution of sDBN scores: means, credible intervals and tail probabilities.
 
-Attractiveness a ~ Beta(alpha_a + clicks, beta_a + skips) and satisfaction s ~ Beta(alpha_s + last
-clicks, beta_s + other clicks) are independent. The score is a or the product a s. Quantiles
-and tail probabilities of a are exact; those of a s are computed from 32 equally likely values of a
-and, for quantiles, of s.
+Attractiveness `a` ~ Beta(alpha_a + clicks, beta_a + skips) and satisfaction `s` ~ Beta(alpha_s +
+last clicks, beta_s + other clicks) are independent. The score is `a` or the product `a * s`.
+Quantiles and tail probabilities of `a` are exact; those of `a * s` are approximated by using 32
+equally likely values of `a` and, for quantiles, of `s`.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ Integers = npt.NDArray[np.int64]
 NODES = 32
 CHUNK_ROWS = 2**14
 PRODUCT_CHUNK = 256
-"""Number of rows per batch when computing quantiles of the product a s."""
+"""Number of rows per batch when computing quantiles of the product `a * s`."""
 DECIMALS = 6
 MIN_NODE = 1e-300
 
@@ -54,7 +54,7 @@ class ScorePosterior:
 
     Args:
         evidence: Click counts of each group.
-        priors: Beta priors of a and s.
+        priors: Beta priors of `a` and `s`.
         by_relevance: Whether the score is relevance (`a * s`) rather than attractiveness (`a`).
     """
 

@@ -37,7 +37,7 @@ FROM click_estimates GROUP BY ALL ORDER BY ALL
 def write_grade_sensitivity(
     connection: duckdb.DuckDBPyConnection,
     priors: Priors | None,
-    cuts: GradeThresholds,
+    thresholds: GradeThresholds,
     params: QrelParameters,
     path: Path,
 ) -> None:
@@ -46,7 +46,7 @@ def write_grade_sensitivity(
     Args:
         connection: DuckDB connection with the view `click_estimates` and the table `pairs`.
         priors: Priors of the published grades; None for a model without priors.
-        cuts: Minimum scores of the published grades.
+        thresholds: Minimum scores of the published grades.
         params: Policy, score and minimum number of examinations.
         path: Parquet file to write (schema `GradeSensitivity`).
     """
@@ -57,16 +57,16 @@ def write_grade_sensitivity(
     scores = score_distribution(
         ClickEvidence(kinds["examinations"], *clicked), priors, score, params
     )
-    published = assign_grades(scores, cuts, params)
+    published = assign_grades(scores, thresholds, params)
     scenarios = {
         "published": published,
-        "cuts_10_percent_lower": assign_grades(scores, cuts.scale(0.9), params),
-        "cuts_10_percent_higher": assign_grades(scores, cuts.scale(1.1), params),
+        "cuts_10_percent_lower": assign_grades(scores, thresholds.scale(0.9), params),
+        "cuts_10_percent_higher": assign_grades(scores, thresholds.scale(1.1), params),
     }
     if priors is not None:
         evidence = ClickEvidence(kinds["other_examinations"], *clicked)
         other = score_distribution(evidence, _refit_priors(connection, priors), score, params)
-        scenarios["other_no_click_rule"] = assign_grades(other, cuts, params)
+        scenarios["other_no_click_rule"] = assign_grades(other, thresholds, params)
     frames = [
         pl.DataFrame({"grade": published, "other_grade": grades, "pairs": kinds["pairs"]})
         .group_by("grade", "other_grade")

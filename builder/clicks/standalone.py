@@ -1,8 +1,8 @@
 """Runs a click model on a standalone query log (command `longeval clicks`).
 
 Writes one row per query and URL shown (schema `PairStatistics`), sorted by query and URL, as
-Parquet or TSV. DuckDB computes sDBN within a small memory limit; other models keep the distinct
-pages in arrays.
+Parquet or TSV. sDBN is computed in DuckDB with bounded memory; the other models hold all distinct
+result pages in memory.
 """
 
 from collections import Counter

@@ -201,7 +201,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
 def _link_non_table_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
     """Link the non-table output files of a stage, such as `drift.json`, into a version folder."""
     record = store.read_record(stage.name, key) or {}
-    home = store.record_folder(stage.name, key, record)
+    home = store.folder_of_record(stage.name, key, record)
     for name in record["files"]:
         if not name.endswith(".parquet"):
             base = (
@@ -224,7 +224,7 @@ def _write_rejects(store: Store, stages: list[Stage], snapshot: str, path: Path)
     for stage in stages:
         if stage.scope is Scope.SNAPSHOT:
             record = store.read_record(stage.name, snapshot) or {}
-            folder = store.record_folder(stage.name, snapshot, record)
+            folder = store.folder_of_record(stage.name, snapshot, record)
             if record["ledger"]["rejected"]:
                 frames.append(parquet.read(folder / "rejects.parquet"))
     write_frame(pl.concat(frames), path, Rejects)

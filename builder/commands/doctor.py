@@ -48,7 +48,7 @@ def doctor(folder: Path | str = ".") -> list[Diagnosis]:
     return [
         _check_python(),
         _check_cores_and_memory(),
-        *_check_disks(Path(folder)),
+        *_check_folders_and_disk_space(Path(folder)),
         *_check_packages(),
         _check_bundled_model(),
         *_check_extras(),
@@ -73,7 +73,7 @@ def _check_cores_and_memory() -> Diagnosis:
     return Diagnosis("machine", "good", detail)
 
 
-def _check_disks(folder: Path) -> Iterator[Diagnosis]:
+def _check_folders_and_disk_space(folder: Path) -> Iterator[Diagnosis]:
     for name, path in (("disk", folder), ("temporary files", Path(tempfile.gettempdir()))):
         if path.exists() and not path.is_dir():
             yield Diagnosis(name, "bad", f"{path}: expected a folder, found a file")

@@ -1,11 +1,11 @@
-"""Finds duplicates within a snapshot: groups of pages with equal or nearly equal texts.
+"""Finds duplicates within a snapshot: groups of pages with identical or nearly identical text.
 
 Input: hashes and sketches (see `sketch`) of the pages. Output: for each page in a group, the id of
 the first page of the group. Within a group, pages that were shown to users come before other pages,
 and pages are otherwise ordered by id. Since only shown pages are judged, a judged page is never
 dropped in favor of an unjudged page.
 
-Exact duplicates have equal texts. To find near-duplicates, every page is compared with the first
+Exact duplicates have identical text. To find near-duplicates, every page is compared with the first
 page that has the same value of a band, for each band. The similarity is the estimated Jaccard
 coefficient of the shingle sets. Pages that are connected by pairs at or above the threshold form a
 group (Broder 1997, section 4). Since a page is compared only with the first page, the number of

@@ -185,7 +185,7 @@ def _length_statistics(
 def topic_statistics(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return queries and impressions by topic and snapshot, and how much the topic mix changed.
+    """Return the numbers of queries and impressions by topic and snapshot, and their divergence.
 
     A query with several topics counts for each of them. `js_bits` is the Jensen-Shannon divergence
     of the queries per topic between consecutive snapshots, in bits; `js_bits_impressions` is the

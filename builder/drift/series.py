@@ -102,7 +102,7 @@ def compare_snapshots(
     params: ChangeParameters,
     limits: ResourceLimits,
     progress: Progress,
-    optional: OptionalInputs | None = None,
+    optional_inputs: OptionalInputs | None = None,
 ) -> tuple[SnapshotSeries, dict[str, dict[Pair, Table]]]:
     """Create the tables from which drift is computed, given documents, queries and qrels.
 
@@ -114,13 +114,13 @@ def compare_snapshots(
         limits: Memory limit, number of threads, and the scratch folder that receives all other
             tables.
         progress: Receives the number of documents read.
-        optional: Tables and parameters that imported releases lack; None if all are missing.
+        optional_inputs: Tables and parameters that imported releases lack; None if all are missing.
 
     Returns:
         The series, and the change tables by table name and pair of snapshots.
     """
-    optional = optional or OptionalInputs()
-    steps = _StageRunner(main_tables, params, limits, progress, optional)
+    optional_inputs = optional_inputs or OptionalInputs()
+    steps = _StageRunner(main_tables, params, limits, progress, optional_inputs)
     names = list(main_tables["documents"])
     counts = {name: steps.count_words(index) for index, name in enumerate(names)}
     pairs = {pair: steps.compare_pair(index, pair) for index, pair in enumerate(pairwise(names))}
@@ -130,7 +130,7 @@ def compare_snapshots(
         queries=cast("Mapping[str, Table[Queries]]", main_tables["queries"]),
         limits=limits.with_scratch_folder("maps"),
         progress=progress,
-        pages=optional.pages or None,
+        pages=optional_inputs.pages or None,
     ).check("maps")
 
     def tables_by_pair(table_name: str) -> dict[Pair, Table]:

@@ -19,7 +19,7 @@ from builder.errors import DataError, UsageError
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import Measure, parse_measures
 from builder.evaluation.runs.assignment import RunFile, assign_runs
-from builder.evaluation.runs.numbering import number_snapshots
+from builder.evaluation.runs.numbering import determine_snapshot_numbers
 from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.runs.scoring import require_judged_queries
 from builder.io import parquet
@@ -142,7 +142,7 @@ def attribute_score_changes(
 
 def _assign_run_files(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, RunFile]:
     """Return the run file of each system and snapshot, as a mapping from (system, snapshot)."""
-    numbers = number_snapshots({name: path.parent for name, path in qrels.items()})
+    numbers = determine_snapshot_numbers({name: path.parent for name, path in qrels.items()})
     files = assign_runs(runs, sorted(qrels), numbers) if runs else []
     return {(file.system, file.snapshot): file for file in files}
 

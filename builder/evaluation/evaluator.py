@@ -22,7 +22,7 @@ from builder.evaluation.measures.effectiveness import (
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.runs.assignment import assign_runs, resolve_pivot
-from builder.evaluation.runs.numbering import number_snapshots
+from builder.evaluation.runs.numbering import determine_snapshot_numbers
 from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.runs.scoring import score_run_file
 from builder.evaluation.tables import results
@@ -159,7 +159,7 @@ def evaluate_paths(
     """
     parameters = parameters or EvaluationParameters()
     folders = {snapshot: path.parent for snapshot, path in qrels.items()}
-    files = assign_runs(runs, sorted(qrels), number_snapshots(folders))
+    files = assign_runs(runs, sorted(qrels), determine_snapshot_numbers(folders))
     if parameters.pivot is not None:
         parameters = replace(parameters, pivot=resolve_pivot(parameters.pivot, files))
     lazy_runs = [

@@ -16,7 +16,7 @@ from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, render_table
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, decimal_cell, section, share_cell
+from builder.reporting.parts import Cell, decimal_cell, percentage_cell, section
 
 MAP_ROW = "SELECT url, url_key, snapshots, loose_id, crawled FROM documents_map WHERE doc_id = $doc"
 RELEASE_IDS = "SELECT DISTINCT id FROM release_ids WHERE key = $doc AND kind = 'document'"
@@ -251,7 +251,7 @@ def _judgements_section(
         ),
         Column(
             "Stability",
-            lambda r: share_cell(r["stability"]),
+            lambda r: percentage_cell(r["stability"]),
             "Probability that the true score lies within the score range of the grade",
         ),
         Column("Source", "source", "click, manual or release"),

@@ -12,7 +12,7 @@ import polars as pl
 
 from builder.evaluation import EvaluationParameters, evaluate_paths
 from builder.evaluation.runs.assignment import RunFile, assign_runs
-from builder.evaluation.runs.numbering import number_snapshots
+from builder.evaluation.runs.numbering import determine_snapshot_numbers
 from builder.explore.source import CollectionSource
 from builder.trec.released import read_snapshot_run, replace_ids_with_keys
 
@@ -55,7 +55,7 @@ def load_runs(source: CollectionSource, path: Path) -> None:
     ]
     columns = pl.concat(parts).select("snapshot", "system", "measure", "query_id", "score")
     source.add_table("scores", _to_arrow_table(columns.rename({"query_id": "query_key"})))
-    files = assign_runs([path], source.snapshots, number_snapshots(folders))
+    files = assign_runs([path], source.snapshots, determine_snapshot_numbers(folders))
     queries = max((rows["query_id"].n_unique() for rows in parts), default=1)
     depth = min(MAX_DEPTH, max(MIN_DEPTH, MAX_RANKED_DOCUMENTS // max(1, queries * len(files))))
     ranked = pl.concat([_read_top_documents(file, folders[file.snapshot], depth) for file in files])

@@ -106,11 +106,11 @@ def detect_quoting(
     if layout.is_quoted:
         return layout
 
-    def read_first_rows_with_layout(candidate: TableLayout) -> list[Row]:
-        rows = read_rows(source, candidate, max_line_bytes, max_spanned_lines, encoding)
+    def read_first_rows(tried_layout: TableLayout) -> list[Row]:
+        rows = read_rows(source, tried_layout, max_line_bytes, max_spanned_lines, encoding)
         return list(islice(rows, SAMPLE_ROWS))
 
-    rows = [row for _, row in read_first_rows_with_layout(layout)]
+    rows = [row for _, row in read_first_rows(layout)]
     lacks_cells = "wrong_number_of_cells" in rows
     cells = [cell for row in rows if isinstance(row, dict) for cell in row.values()]
     layout = layout._replace(is_escaped=are_escaped(cells))
@@ -119,7 +119,7 @@ def detect_quoting(
     if not (lacks_cells or is_doubled) or not all(cell.startswith('"') for cell in marked):
         return layout
     quoted = layout._replace(is_quoted=True, is_escaped=False)
-    faults = {row for _, row in read_first_rows_with_layout(quoted) if isinstance(row, str)}
+    faults = {row for _, row in read_first_rows(quoted) if isinstance(row, str)}
     return layout if faults & {"bad_quotes", "wrong_number_of_cells"} else quoted
 
 

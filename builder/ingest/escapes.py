@@ -16,7 +16,10 @@ _ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def are_escaped(cells: Iterable[str]) -> bool:
-    """Whether cells contain backslash escapes, including a common one but no unknown ones."""
+    """Return whether the cells use backslash escapes.
+
+    They do if they contain at least one common escape and no unknown ones.
+    """
     found = {escape for cell in cells if "\\" in cell for escape in _ESCAPE.findall(cell)}
     return found <= ESCAPES.keys() and not found.isdisjoint(COMMON)
 

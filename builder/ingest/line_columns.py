@@ -32,7 +32,7 @@ NON_JSON_NUMBERS = {
 """Patterns of numbers that Arrow accepts although they are invalid JSON, by the text with which the
 number starts; the text is searched first, since this is faster."""
 MAX_BRACKETS = 1000
-"""Number of opening brackets above which a line may be nested too deeply for the parser."""
+"""Number of opening brackets above which a line may be nested too deeply for the JSON reader."""
 CR, OPENING_BRACE, CLOSING_BRACE = b"\r{}"
 
 LineRange = tuple[int, int]
@@ -177,7 +177,11 @@ def _has_valid_ignored_fields(data: bytes) -> bool:
 
 
 def _needs_single_line_parser(data: bytes) -> bool:
-    """Whether any line may contain invalid numbers, or be nested too deeply for the parser."""
+    """Return whether the lines must be parsed one at a time, not in one call of the JSON reader.
+
+    The reason is a line that may contain a number that is invalid in JSON, or may be nested too
+    deeply for the reader.
+    """
     if any(text in data and pattern.search(data) for text, pattern in NON_JSON_NUMBERS.items()):
         return True
     if data.count(b"[") + data.count(b"{") < MAX_BRACKETS:

@@ -97,10 +97,11 @@ def read_unless_too_many_rows(path: Path, columns: Sequence[str] | None = None) 
             `MAX_ROWS` rows and more than one row per byte of the file.
     """
     rows = int(check_and_scan(path).select(pl.len()).collect().item())
-    if rows > max(MAX_ROWS, path.stat().st_size):
+    size = path.stat().st_size
+    if rows > max(MAX_ROWS, size):
         raise FormatError(
-            f"expected at most one row per byte of the file ({path.stat().st_size:,} bytes), "
-            f"found {rows:,} rows",
+            f"the file declares {rows:,} rows but has only {size:,} bytes; expected at most one "
+            "row per byte",
             path,
         )
     return read(path, columns)

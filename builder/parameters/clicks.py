@@ -188,7 +188,7 @@ def validate_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
         )
     if qrels.policy == "credible" and clicks.model != "sdbn":
         raise ValueError(
-            f'qrels.policy = "credible" needs the posterior of a score, but clicks.model = '
-            f'{clicks.model!r} yields only a point estimate; set qrels.policy = "fixed" or '
-            '"target_shares", or clicks.model = "sdbn"'
+            'qrels.policy = "credible" requires a click model that estimates posteriors, but '
+            f"clicks.model = {clicks.model!r} yields only point estimates; set qrels.policy = "
+            '"fixed" or "target_shares", or clicks.model = "sdbn"'
         )

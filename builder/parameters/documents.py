@@ -91,12 +91,12 @@ class DocumentParameters(Section):
     )
     duplicates: Literal["keep", "keep_first", "drop"] = Field(
         default="keep",
-        description="How to treat pages with equal texts. keep: keep and flag them; keep_first: "
+        description="How to treat pages with identical text. keep: keep and flag them; keep_first: "
         "keep one page per group; drop: drop the whole group",
     )
     near_duplicates: Literal["off", "keep", "keep_first", "drop"] = Field(
         default="keep",
-        description="How to treat pages with nearly equal texts. off: do not detect them; keep, "
+        description="How to treat pages with nearly identical text. off: do not detect them; keep, "
         "keep_first and drop have the same meaning as for `duplicates`",
     )
     near_threshold: float = Field(

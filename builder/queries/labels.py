@@ -161,8 +161,8 @@ def merge_queries(
 ) -> pl.DataFrame:
     """Merge the judged queries of each variant set into one row, and drop queries without qrels.
 
-    Impressions and clicks are summed. Users cannot be counted without the log; the maximum over
-    the members is a lower bound.
+    Impressions and clicks are summed. The number of users is set to the maximum over the members, a
+    lower bound, because distinct users cannot be counted without the log.
 
     Args:
         queries: Table with the schema `JudgedQueries`.

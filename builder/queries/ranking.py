@@ -61,7 +61,7 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     labels, series = _monthly_count_matrix(counts, months)
     if not series.size or not series.max():
         raise DataError("expected at least one count above 0, found none")
-    measures = _compute_measures(series)
+    measures = _compute_popularity_and_stability(series)
     frame = pl.DataFrame({"label": labels, **measures}).with_columns(
         score=pl.col("popularity") * pl.col(stability), months=pl.lit(len(months), pl.UInt32)
     )
@@ -81,7 +81,9 @@ def rank_topics_from_file(path: Path | str, stability: Stability = "cv") -> pl.D
 def to_topic_table(
     ranked_topics: pl.DataFrame, language: str, stability: Stability = "cv"
 ) -> pl.DataFrame:
-    """Convert ranked candidates to a topic table, whose column `source` explains rank and score.
+    """Convert ranked candidates to a topic table.
+
+    The column `source` records how rank and score were obtained.
 
     Args:
         ranked_topics: Selected rows of `rank_topics`.
@@ -119,7 +121,7 @@ def write_topics(
         stability: Stability measure used in the score.
 
     Raises:
-        DataError: a label cannot be the label of a topic, for example `NA` or one with a tab.
+        DataError: a label is not a valid topic label, for example `NA` or a label with a tab.
     """
     rows = to_topic_table(ranked_topics, language, stability).with_columns(
         pl.col("aliases").replace("", None)  # otherwise written as ""
@@ -180,8 +182,17 @@ def _monthly_count_matrix(
     return labels, filled["count"].fill_null(0).to_numpy().reshape(len(labels), len(months))
 
 
-def _compute_measures(monthly_counts: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return the measures of all candidates, such as popularity, by name; float64[labels] each."""
+def _compute_popularity_and_stability(
+    monthly_counts: NDArray[np.float64],
+) -> dict[str, NDArray[np.float64]]:
+    """Return the popularity, stability and other measures of all topic candidates, by name.
+
+    Args:
+        monthly_counts: Count of each candidate in each month, float64[labels, months].
+
+    Returns:
+        For each measure in `rank_topics`, the values of all candidates, float64[labels].
+    """
     mean, median = monthly_counts.mean(axis=1), np.median(monthly_counts, axis=1)
     shares = monthly_counts / np.maximum(monthly_counts.sum(axis=1, keepdims=True), 1e-300)
     logs = np.log1p(monthly_counts)

@@ -17,7 +17,11 @@ import polars as pl
 from builder.io.tables import Table, write_frame
 from builder.parameters import SplitParameters
 from builder.queries.leakage import SnapshotQueries, require_no_leaks
-from builder.queries.together import COLUMNS, assign_splits, find_queries_near_training
+from builder.queries.together import (
+    COLUMNS,
+    assign_splits,
+    find_near_duplicates_of_training_queries,
+)
 from builder.runtime.ledger import RejectWriter, RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import Progress
@@ -107,7 +111,7 @@ def _split_later_snapshot(
     ids = training_ids(train_queries)
     if params.near == "together":
         earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
-        near = find_queries_near_training(
+        near = find_near_duplicates_of_training_queries(
             connection, queries, earlier.filter(split="train"), threshold, has_french
         )
         ids = sorted({*ids, *near})

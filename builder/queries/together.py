@@ -60,7 +60,7 @@ def assign_splits(
     return queries.select("query_id").join(splits, on="query_id", maintain_order="left")
 
 
-def find_queries_near_training(
+def find_near_duplicates_of_training_queries(
     connection: duckdb.DuckDBPyConnection,
     queries: pl.DataFrame,
     train: pl.DataFrame,

@@ -79,8 +79,8 @@ def decimal_cell(value: float | None, digits: int = 3) -> Cell:
     return Cell(numbers.format_decimal(value, digits), _sort_key(value))
 
 
-def share_cell(value: float | None, maximum: float = 1.0) -> Cell:
-    """Return a sortable cell with a percentage and a bar whose length is full at `maximum`."""
+def percentage_cell(value: float | None, maximum: float = 1.0) -> Cell:
+    """Return a sortable cell with a share as a percentage, and a bar that is full at `maximum`."""
     bar = None if value is None else value / maximum if maximum else 0.0
     return Cell(numbers.format_percent(value), _sort_key(value), bar)
 

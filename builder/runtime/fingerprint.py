@@ -98,7 +98,7 @@ def fingerprint(identity: Identity) -> str:
     return hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:16]
 
 
-def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
+def step_identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
     """Return what changed in a step's identity since its last run, as reasons to run it again."""
     if before is None:
         return ("not built yet",)

@@ -203,7 +203,7 @@ def read_stage_signature(function: Callable[..., Any]) -> StageSignature:
 
 
 def _unwrap_annotated(hint: Any) -> tuple[Any, Any]:
-    """Return the type X and the object A of an annotation such as `Annotated[X, A] | None`."""
+    """Return the type X and the metadata A of a hint such as `Annotated[X, A] | None`."""
     options = [hint, *(option for option in get_args(hint) if get_origin(hint) is not Annotated)]
     for option in options:
         if get_origin(option) is Annotated:

@@ -18,7 +18,7 @@ from builder.io.disk import reraise_as_user_errors
 from builder.io.tables import Table, table_at
 from builder.runtime.content import content_hash
 from builder.runtime.executors import Executor, LocalExecutor
-from builder.runtime.fingerprint import Identity, fingerprint, identity_changes, step_identity
+from builder.runtime.fingerprint import Identity, fingerprint, step_identity, step_identity_changes
 from builder.runtime.ledger import RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.plan import Pipeline, Step
@@ -141,7 +141,7 @@ class Runner:
 
     def _rerun_reasons(self, step: Step, identity: Identity) -> tuple[str, ...]:
         record = self.store.read_record(*step.store_key)
-        return identity_changes(record["identity"] if record else None, identity)
+        return step_identity_changes(record["identity"] if record else None, identity)
 
     def _execute(self, step: Step, identity: Identity) -> RowLedger:
         identifier = fingerprint(identity)

@@ -122,7 +122,7 @@ class Store:
         """Return the record of a step's outputs; None if a file is missing or was resized."""
         try:
             record = self._load_record(self.work / stage / key / RECORD)
-            folder = self.record_folder(stage, key, record)
+            folder = self.folder_of_record(stage, key, record)
             for name, entry in record["files"].items():
                 if (folder / name).stat().st_size != entry["bytes"]:
                     return None
@@ -138,7 +138,7 @@ class Store:
             self._records[path] = (signature, json.loads(path.read_text("utf-8")))
         return self._records[path][1]
 
-    def record_folder(self, stage: str, key: str, record: dict[str, Any]) -> Path:
+    def folder_of_record(self, stage: str, key: str, record: dict[str, Any]) -> Path:
         """Return the folder of the outputs that a record describes."""
         return self.work / stage / key / str(record["id"])
 
@@ -153,14 +153,14 @@ class Store:
             raise DataError(
                 f"{self.work / stage / key}: the outputs of this stage are missing; build again"
             )
-        return table_at(self.record_folder(stage, key, record), name, schema)
+        return table_at(self.folder_of_record(stage, key, record), name, schema)
 
     def has_intact_files(self, stage: str, key: str) -> bool:
         """Whether the published files of a step match their hashes; checked once per run."""
         record = self.read_record(stage, key)
         if record is None:
             return False
-        folder = self.record_folder(stage, key, record)
+        folder = self.folder_of_record(stage, key, record)
         if folder in self._verified:
             return True
         if any(sha256(folder / name) != e["sha256"] for name, e in record["files"].items()):

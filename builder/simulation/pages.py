@@ -108,15 +108,16 @@ def generate_page(params: SimulationParameters, page: int, version: int, edits: 
         body[edit_rng.randrange(len(body))] = generate_sentence(subject, edit_rng)
     sections = max(2, len(body) // SENTENCES_PER_SECTION)
     bounds = [len(body) * number // sections for number in range(sections + 1)]
-    lines = [_join_paragraph(body[: bounds[1]])]
+    lines = [_join_sentences(body[: bounds[1]])]
     for start, stop in pairwise(bounds[1:]):
         lines.append(fill_template(rng.choice(HEADINGS), subject, rng))
-        lines.append(_join_paragraph(body[start:stop]))
+        lines.append(_join_sentences(body[start:stop]))
     items = generate_list_items(rng)
     lines += [(f"- {french}", f"- {english}") for french, english in items]
     return PageText(title, lines)
 
 
-def _join_paragraph(pairs: list[SentencePair]) -> SentencePair:
+def _join_sentences(sentence_pairs: list[SentencePair]) -> SentencePair:
     """Join pairs of French and English sentences into one paragraph per language."""
-    return " ".join(french for french, _ in pairs), " ".join(english for _, english in pairs)
+    french = " ".join(french for french, _ in sentence_pairs)
+    return french, " ".join(english for _, english in sentence_pairs)

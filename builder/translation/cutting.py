@@ -37,7 +37,10 @@ def is_untranslatable(text: str) -> bool:
 
 
 def separate_untranslatable_parts(text: str) -> list[tuple[str, bool]]:
-    """Split a text into parts, each with a flag: true for a part to copy, such as a URL."""
+    """Split a text into (part, is_verbatim) pairs.
+
+    Verbatim parts, such as URLs, are copied without being translated.
+    """
     parts: list[tuple[str, bool]] = []
     start = 0
     for match in _COPIED.finditer(text):

@@ -255,10 +255,9 @@ class CTranslate2Engine:
             )
 
     def _is_batch_invariant(self) -> bool:
-        """Whether sentences of equal length get the same scores decoded together or separately.
+        """Whether sentences of equal length get the same scores in one batch and one at a time.
 
-        The scores must be bit-identical, both for the beam size of the first decoding and for the
-        beam size of a retry.
+        The scores must be bit-identical at the beam sizes of both the first attempt and the retry.
         """
         vocabulary = sorted(self.model.vocabulary)
         probes = [
@@ -271,7 +270,12 @@ class CTranslate2Engine:
         return all(self._have_equal_scores(probes, beam_size) for beam_size in beam_sizes)
 
     def _have_equal_scores(self, probes: list[list[str]], beam_size: int) -> bool:
-        """Whether token sequences get bit-identical scores decoded together or separately."""
+        """Whether scores are bit-identical when sequences are decoded in one batch and one by one.
+
+        Args:
+            probes: Token sequences of equal length.
+            beam_size: Beam size of the decoding.
+        """
         options = {
             "beam_size": beam_size,
             "max_decoding_length": PROBE_STEPS,

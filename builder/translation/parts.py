@@ -45,7 +45,7 @@ class SplitSentence:
 
 @dataclass
 class SentenceBlock:
-    """Block of sentences that are translated together; equal parts are decoded only once.
+    """Sentences that are tokenized together, and of which identical parts are decoded only once.
 
     Args:
         split_sentences: The sentences, split into parts.

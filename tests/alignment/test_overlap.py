@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.alignment.overlap import EncodedVersions
+from builder.alignment.overlap import EncodedDocumentVersions
 from builder.parameters import ChangeParameters
 
 WORDS = ("a", "b", "c", "abcdefgh", "abcdefghi", "abcdefghj", "abcdefgé", "aé")
@@ -20,8 +20,8 @@ def grams(tokens: list[str], size: int) -> set[tuple[str, ...]]:
     return {tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)}
 
 
-def versions(first: list[list[str]], second: list[list[str]]) -> EncodedVersions:
-    return EncodedVersions.from_texts(
+def versions(first: list[list[str]], second: list[list[str]]) -> EncodedDocumentVersions:
+    return EncodedDocumentVersions.from_texts(
         *(pl.Series(map(" ".join, side), dtype=pl.String) for side in (first, second))
     )
 

@@ -110,7 +110,7 @@ def test_stages_reject_scores_that_the_model_lacks(
 REFUSED = [
     ({"model": "sdnb"}, {}, "unknown click model; did you mean 'sdbn'"),
     ({"model": "dcm"}, {"score": "relevance"}, "needs a click model that estimates satisfaction"),
-    ({"model": "dbn"}, {"policy": "credible"}, "needs the posterior of a score"),
+    ({"model": "dbn"}, {"policy": "credible"}, "requires a click model that estimates posteriors"),
     ({"model": "rank-ctr"}, {}, "cannot be used for grading"),
     ({"model": "dbn", "votes": "user"}, {}, "only supported by the click model sdbn"),
     ({"model": "dbn", "pages": "joined"}, {}, "only supported by the click model sdbn"),

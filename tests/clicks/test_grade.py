@@ -205,7 +205,8 @@ def test_manual_grades_win_and_both_are_kept(graded: Any, tmp_path: Path) -> Non
 
 def test_an_assessor_may_not_judge_a_pair_twice(graded: Any, tmp_path: Path) -> None:
     with pytest.raises(
-        FormatError, match="several by ann for q0000000000000001 and d000000000000000b"
+        FormatError,
+        match="several by ann for query q0000000000000001 and document d000000000000000b",
     ):
         graded(judgements=judged(tmp_path, (1, 11, "ann", 2), (1, 11, "ann", 1)))
 

@@ -34,8 +34,8 @@ def test_a_log_that_is_used_twice() -> None:
     """The later crawl lacks ten pages, which the log of both months shows."""
     assert check_logs_differ(judging(judged(70), judged())) == Outcome(
         True,
-        "60 of 60 common pairs have the same numbers of impressions and clicks: one log was used "
-        "for both snapshots",
+        "60 of 60 common pairs have the same numbers of impressions and clicks: the same log was "
+        "used for both snapshots",
         {"pairs": 60, "equal": 60},
     )
 
@@ -46,7 +46,7 @@ def test_logs_of_two_months() -> None:
         False,
         "58 of 60 common pairs have the same numbers of impressions and clicks",
         {"pairs": 60, "equal": 58, "queries": 0, "chi_square": 0.0},
-        "the use of one log, or a part of it, for both snapshots",
+        "the use of the same log, or a part of it, for both snapshots",
     )
 
 

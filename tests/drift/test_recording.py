@@ -81,8 +81,8 @@ def test_few_impressions_without_a_click(before: int, after: int, found: bool | 
 def test_the_sentence_has_the_numbers_of_both() -> None:
     """Of 50 impressions with a click none may have two by chance, of 100 hardly."""
     says = (
-        "60.0 % of impressions before and {} after have no click, and those with a click have 0.25 "
-        "further clicks on average before and 0.00 after"
+        "the share of impressions without a click is 60.0 % before and {} after, and the mean "
+        "number of additional clicks per impression with a click is 0.25 before and 0.00 after"
     )
     outcome = check_click_recording(recorded(USUAL, ([50, 0, 0], [500, 500, 500], 450)))
     assert (outcome.is_construction, outcome.evidence) == (False, says.format("90.0 %"))

@@ -183,7 +183,9 @@ def test_shares_are_not_rounded_away(value: float | None, text: str) -> None:
 def test_what_could_not_be_seen_is_listed(drift: dict[str, Any]) -> None:
     blind = list_undecided_checks(drift)
     assert any(text.startswith("Does the crawl contain the shown pages?") for text in blind)
-    assert f"Checks that cannot tell ({len(blind)})" in Outline(render_report(drift)).text
+    assert (
+        f'Checks with the answer "cannot tell" ({len(blind)})' in Outline(render_report(drift)).text
+    )
 
 
 def calm(drift: dict[str, Any]) -> dict[str, Any]:
@@ -200,7 +202,7 @@ def test_no_check_found_anything(drift: dict[str, Any]) -> None:
         "No check found a construction change. A change that is smaller than the checks can "
         "detect, or of a kind that none of them covers, would still look like a change in the web "
         "or in its users. The section on checks lists the smallest change that each check would "
-        "have detected; checks that cannot tell are listed here."
+        'have detected; checks with the answer "cannot tell" are listed here.'
     ) in text
 
 

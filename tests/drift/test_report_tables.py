@@ -115,7 +115,7 @@ EXPECTED = {
     ],
     "Construction changes": [[PAIRS[0], "Is one so?", "construction", "a threshold moved", DASH]],
     "Checks without a change": [[PAIRS[0], "Is two so?", "clear", "nothing moved", "a move of 5"]],
-    "Checks that cannot tell": [
+    'Checks with the answer "cannot tell"': [
         ["2022-07", "Is three so?", "cannot tell", "too few", DASH],
         [PAIRS[1], "Is three so?", "cannot tell", "too few", "more would show"],
     ],
@@ -165,7 +165,7 @@ def test_notes_below_figures(document: str) -> None:
         f"{DASH} (0.50 with quadratic weights)."
     ) in notes
     assert any(note.startswith("Limitation of sDBN:") for note in notes)
-    assert "4 checks: 1 found a construction change, 1 did not, 2 cannot tell" in document
+    assert "4 checks: 1 found a construction change, 1 did not, 2 could not decide" in document
 
 
 def test_bars_in_cells_are_full_at_the_maximum(document: str) -> None:

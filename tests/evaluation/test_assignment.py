@@ -5,7 +5,7 @@ import pytest
 
 from builder.errors import UsageError
 from builder.evaluation.runs.assignment import assign_runs, resolve_pivot
-from builder.evaluation.runs.numbering import number_snapshots
+from builder.evaluation.runs.numbering import determine_snapshot_numbers
 
 SNAPSHOTS = ["2022-06", "2022-07", "2022-06-15"]
 
@@ -254,7 +254,7 @@ def test_numbers_in_the_names_of_qrels_files() -> None:
 def test_numbers_are_read_from_the_manifest(tmp_path: Path) -> None:
     names = ("2025-06", "2025-09")
     folders = {name: tmp_path / "snapshots" / name for name in names}
-    assert number_snapshots(folders) == {"2025-06": 1, "2025-09": 2}
+    assert determine_snapshot_numbers(folders) == {"2025-06": 1, "2025-09": 2}
     snapshots = [{"name": name, "start": "", "end": "", "number": 3} for name in names]
     del snapshots[0]["number"]
     manifest = {
@@ -268,6 +268,9 @@ def test_numbers_are_read_from_the_manifest(tmp_path: Path) -> None:
         "tools": {},
     }
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    assert number_snapshots(folders) == {"2025-09": 3}
-    assert number_snapshots({"2025-06": folders["2025-06"]}) == {}
-    assert number_snapshots(dict.fromkeys(names, tmp_path)) == {"2025-06": 1, "2025-09": 2}
+    assert determine_snapshot_numbers(folders) == {"2025-09": 3}
+    assert determine_snapshot_numbers({"2025-06": folders["2025-06"]}) == {}
+    assert determine_snapshot_numbers(dict.fromkeys(names, tmp_path)) == {
+        "2025-06": 1,
+        "2025-09": 2,
+    }

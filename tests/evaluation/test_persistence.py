@@ -10,7 +10,7 @@ from repro_eval.measure.overall_effects import DRI, ER
 from builder.evaluation.tables.persistence import (
     PERSISTENCE_STATISTICS,
     compute_persistence_statistics,
-    means_by_symbol,
+    means_by_formula_symbol,
     subtract_with_tolerance,
 )
 
@@ -25,7 +25,9 @@ def means(*systems: list[float]) -> np.ndarray:
 
 def test_the_published_toy_case() -> None:
     case = TOY["er_dri"]
-    terms = means_by_symbol(means(case["S"], case["P"]), means(case["S2"], case["P2"]), pivot=1)
+    terms = means_by_formula_symbol(
+        means(case["S"], case["P"]), means(case["S2"], case["P2"]), pivot=1
+    )
     found = {name: values[0, 0] for name, values in compute_persistence_statistics(terms).items()}
     assert {name: found[name] for name in case["expected"]} == pytest.approx(
         case["expected"], abs=1e-9
@@ -35,14 +37,14 @@ def test_the_published_toy_case() -> None:
 def test_drops_are_positive() -> None:
     case = TOY["longeval2023_drop"]
     found = compute_persistence_statistics(
-        means_by_symbol(means([case["within"]]), means([case["temporal"]]), None)
+        means_by_formula_symbol(means([case["within"]]), means([case["temporal"]]), None)
     )
     assert {name: found[name][0, 0] for name in case["expected"]} == pytest.approx(case["expected"])
     assert "effect_ratio" not in found
 
 
 def test_delta_ri_is_exactly_0_if_both_relative_improvements_are_a_fifth() -> None:
-    terms = means_by_symbol(means([0.36], [0.3]), means([0.12], [0.1]), pivot=1)
+    terms = means_by_formula_symbol(means([0.36], [0.3]), means([0.12], [0.1]), pivot=1)
     assert compute_persistence_statistics(terms)["delta_ri"][0, 0] == 0.0
 
 
@@ -54,7 +56,7 @@ def hits(time: str) -> np.ndarray:
 def test_the_p_at_10_column_of_table_1(time: str) -> None:
     systems = list(KELLER["hits"])
     found = compute_persistence_statistics(
-        means_by_symbol(hits("WT"), hits(time), systems.index(KELLER["pivot"]))
+        means_by_formula_symbol(hits("WT"), hits(time), systems.index(KELLER["pivot"]))
     )
     for row, system in enumerate(systems):
         assert round(hits("WT")[row, 0], 3) == KELLER["printed"][system]["WT"][0]
@@ -80,7 +82,9 @@ def test_repro_eval_says_the_same() -> None:
         s, p = rng.random((2, n)) * [[1], [rng.random()]]
         s2, p2 = rng.random((2, m))
         orig, rep = (scores_of(s), scores_of(p)), (scores_of(s2), scores_of(p2))
-        found = compute_persistence_statistics(means_by_symbol(means(s, p), means(s2, p2), pivot=1))
+        found = compute_persistence_statistics(
+            means_by_formula_symbol(means(s, p), means(s2, p2), pivot=1)
+        )
         ratio = ER(orig[0], orig[1], rep[0], rep[1])["m"]
         assert found["effect_ratio"][0, 0] == pytest.approx(ratio, rel=1e-9)
         delta = DRI(orig[0], orig[1], rep[0], rep[1])["m"]
@@ -94,7 +98,7 @@ mean = st.sampled_from([0.0, 0.25, 1.0, float("nan"), 1e-17]) | st.floats(0, 1)
 def test_every_value_is_finite_or_has_a_reason(
     before: list[float], after: list[float], pivot: int | None
 ) -> None:
-    terms = means_by_symbol(np.array(before)[:, None], np.array(after)[:, None], pivot)
+    terms = means_by_formula_symbol(np.array(before)[:, None], np.array(after)[:, None], pivot)
     with np.errstate(all="raise"):
         found = compute_persistence_statistics(terms)
     for quantity in PERSISTENCE_STATISTICS:
@@ -144,7 +148,7 @@ def test_every_value_is_finite_or_has_a_reason(
     ],
 )
 def test_reasons(before: list[float], after: list[float], reasons: dict[str, str]) -> None:
-    terms = means_by_symbol(np.array(before)[:, None], np.array(after)[:, None], pivot=1)
+    terms = means_by_formula_symbol(np.array(before)[:, None], np.array(after)[:, None], pivot=1)
     found = compute_persistence_statistics(terms)
     told = {
         q.name: q.undefined_reason(terms, 0, 0, 1)
@@ -165,7 +169,7 @@ def test_rounding_is_no_difference() -> None:
 
 def test_an_unchanged_system_is_ideal() -> None:
     before = np.array([[0.4], [0.3]])
-    found = compute_persistence_statistics(means_by_symbol(before, before, pivot=1))
+    found = compute_persistence_statistics(means_by_formula_symbol(before, before, pivot=1))
     for quantity in PERSISTENCE_STATISTICS:
         if quantity.ideal is not None:
             assert found[quantity.name][0, 0] == pytest.approx(quantity.ideal)

@@ -18,8 +18,8 @@ from builder.reporting.parts import (
     html_table,
     integer_cell,
     paragraph,
+    percentage_cell,
     section,
-    share_cell,
     side_by_side_figures,
     span,
     stacked_bars,
@@ -43,7 +43,7 @@ def test_content_is_escaped_once() -> None:
 
 def test_a_table_is_text_with_values_to_sort_by() -> None:
     found = table(
-        HOSTILE, ("Name", "Count", "Share"), [[HOSTILE, integer_cell(1234), share_cell(0.25)]]
+        HOSTILE, ("Name", "Count", "Share"), [[HOSTILE, integer_cell(1234), percentage_cell(0.25)]]
     )
     assert HOSTILE not in found
     assert found.count(ESCAPED) == 3
@@ -114,9 +114,9 @@ def test_classes_of_cells() -> None:
 def test_bars_of_cells_stay_inside() -> None:
     widths = [Cell("", bar=bar).bar_width for bar in (None, -0.1, 0.0, 0.126, 1.0, 1.5)]
     assert widths == [None, "0.0", "0.0", "12.6", "100.0", "100.0"]
-    assert share_cell(0.25, 0.5) == Cell("25.0 %", 0.25, 0.5)
-    assert share_cell(0.25, 0.0) == Cell("25.0 %", 0.25, 0.0)
-    assert share_cell(None) == Cell("\N{EN DASH}", -1e300, None)
+    assert percentage_cell(0.25, 0.5) == Cell("25.0 %", 0.25, 0.5)
+    assert percentage_cell(0.25, 0.0) == Cell("25.0 %", 0.25, 0.0)
+    assert percentage_cell(None) == Cell("\N{EN DASH}", -1e300, None)
     assert decimal_cell(0.12345, 2) == Cell("0.12", 0.12345)
     assert decimal_cell(None) == Cell("\N{EN DASH}", -1e300)
 

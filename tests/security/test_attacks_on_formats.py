@@ -71,7 +71,9 @@ def test_a_table_of_more_rows_than_bytes_is_refused(tmp_path: Path) -> None:
     same = pl.select(query_id=pl.repeat("q", 2**22 + 1), text=pl.lit("eau"))
     same.write_parquet(path)
     assert path.stat().st_size < 2**20
-    with pytest.raises(FormatError, match="expected at most one row per byte"):
+    with pytest.raises(
+        FormatError, match=r"declares 4,194,305 rows but has only .* bytes; expected at most one"
+    ):
         read_query_texts(path)
     same.tail(-1).write_parquet(path)
     assert read_query_texts(path).height == 2**22

@@ -1,8 +1,9 @@
 """Click probabilities of models in which examination depends on rank and previous click.
 
-The conditional click probability is a gamma(rank, previous click). The marginal click probability
-is its mean over all possible ranks of the previous click, weighted by their probabilities (Dupret &
-Piwowarski 2008, equation 9); it is computed from the first rank to the last.
+The conditional click probability is `a * gamma(rank, previous click)`, where `a` is the
+attractiveness of the document. The marginal click probability is its mean over all possible ranks
+of the previous click, weighted by their probabilities (Dupret & Piwowarski 2008, equation 9); it is
+computed from the first rank to the last.
 """
 
 from dataclasses import dataclass

@@ -65,15 +65,23 @@ def create_examination_chain(
 
 def posterior_satisfaction(
     pages: ResultPages,
-    a: Floats,
+    attractiveness: Floats,
     continuation: ContinuationProbabilities,
-    posterior: ExaminationPosterior,
+    examination_posterior: ExaminationPosterior,
 ) -> Floats:
-    """Return P(clicked and satisfied | clicks) of each shown result, float64[m]."""
-    after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied
-    silent = 1 - continuation.satisfied + continuation.satisfied * posterior.no_click_below
-    at_last = a * silent / posterior.evidence
-    above = a * continuation.satisfied / after_click
+    """Return P(clicked and satisfied | clicks) of each shown result, float64[m].
+
+    Args:
+        pages: Result pages with m shown results.
+        attractiveness: Attractiveness of each shown result, float64[m].
+        continuation: Continuation probabilities.
+        examination_posterior: Posterior probabilities of examination, given the clicks.
+    """
+    _, unsatisfied, satisfied = continuation
+    after_click = (1 - attractiveness) * unsatisfied + attractiveness * satisfied
+    silent = 1 - satisfied + satisfied * examination_posterior.no_click_below
+    at_last = attractiveness * silent / examination_posterior.evidence
+    above = attractiveness * satisfied / after_click
     return np.where(pages.is_deepest_click, at_last, np.where(pages.clicked, above, 0.0))
 
 

@@ -1,8 +1,8 @@
 """Dependent click model (Guo, Liu & Wang 2009): after a click, continuation depends on the rank.
 
 Assuming that the last click ends the search (section 3.2 of the paper), the maximum-likelihood
-estimates are ratios of counts: a = clicks / examinations per pair, and continuation =
-(clicks other than the last click) / clicks per rank.
+estimates are ratios of counts: attractiveness of a pair = its clicks / its examinations;
+continuation at a rank = non-last clicks / all clicks at that rank.
 """
 
 from builder.clicks.models.pages import ResultPages

@@ -57,7 +57,7 @@ class ValidationContext:
         }
 
     @property
-    def has_read_tables(self) -> bool:
+    def are_tables_loaded(self) -> bool:
         """Whether the tables have been read, because a check used `table_summaries`."""
         return "table_summaries" in vars(self)
 

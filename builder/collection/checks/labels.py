@@ -81,7 +81,7 @@ CHECKS = (
         "no query has unusually many judgements",
         "warning",
         "a query with 726 judgements; after correction, no query had more than 49",
-        "join judgements by query id, never by a prefix of the text",
+        "join judgements to queries by query id, not by (truncated) query text",
         _find_judgement_count_outliers,
     ),
     Check(

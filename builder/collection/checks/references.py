@@ -169,7 +169,8 @@ CHECKS = (
         "judged queries are in their snapshot",
         "error",
         "6,430 to 10,774 judged queries per month missing from the query file",
-        "include all judged queries; join judgements by query id, never by a prefix of the text",
+        "include all judged queries; join judgements to queries by query id, not by (truncated) "
+        "query text",
         _find_missing_judged_queries,
     ),
     Check(

@@ -31,7 +31,7 @@ def _find_schema_violations(
 
 def _find_unchecked_tables(context: ValidationContext) -> Iterator[Defect]:
     """Report tables that the preceding checks skipped as missing or unreadable."""
-    if context.has_read_tables:
+    if context.are_tables_loaded:
         yield from _find_schema_violations(context, unreadable_only=True)
 
 

@@ -167,14 +167,17 @@ def _describe_changed_files(version: Collection, table: str) -> list[str]:
 def _release_id_tables(
     old: Collection, new: Collection, path: str
 ) -> tuple[ReleaseIdFrame, ReleaseIdFrame]:
-    """Return the `schemas.ReleaseIds` tables (old, new) of the snapshot to which a table belongs.
+    """Return the `ReleaseIds` tables of both versions for the snapshot that contains a table.
 
-    If a version is not an imported release, its entry is None.
+    The table is None for a version that is not an imported release.
 
     Args:
         old: Old version.
         new: New version.
         path: Path of the table in the version folder.
+
+    Returns:
+        The tables of the old and of the new version.
     """
     before, after = (read_release_ids((side.path / path).parent) for side in (old, new))
     return before, after

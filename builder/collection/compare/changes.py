@@ -103,7 +103,10 @@ def find_definition_changes(
 def find_grading_changes(
     manifests: Manifests, snapshot: str, documents_differ: Mapping[str, bool]
 ) -> JudgementAffectingChanges:
-    """Return the changes that can alter a grade whose click counts and score did not change.
+    """Return the differences between two versions that can change a grade despite equal scores.
+
+    These are differences in parameters, input files and code that can change the grade of a
+    query-document pair even though its click counts and score are the same.
 
     Under the policy `target_shares`, thresholds are fitted to the scores of the first snapshot, so
     changes to that snapshot and to the set of judged documents are included.

@@ -128,7 +128,7 @@ def count_text_mismatches(
 ) -> tuple[int, int]:
     """Count the old judgements whose document the new version judges only for other queries.
 
-    Query ids must be derived from the query texts, so that equal ids mean equal texts.
+    Query ids must be derived from the query texts, so that equal ids mean identical text.
 
     Args:
         old: Queries and qrels of the old version.

@@ -50,9 +50,9 @@ def assign_query_keys(
 ) -> tuple[pl.DataFrame, KeyAssigner]:
     """Reject queries with a repeated id, and assign a key to each remaining query.
 
-    If several ids have the same text, the smallest id (by length, then alphabetically) gets the
-    key of the text, so that the choice does not depend on the snapshot. The keys of the others are
-    derived from their ids.
+    If several ids have the same text, the smallest id (by length, then alphabetically) gets a key
+    derived from the text, so that the choice does not depend on the snapshot. The keys of the
+    others are derived from their ids.
 
     Returns:
         Queries with columns `query_id`, `text`, `split` and `text_key`, and the key of each id.

@@ -25,7 +25,7 @@ MIN_EXCESS_RATIO = 5
 maximum of the other snapshot."""
 
 MIN_EXCESS_JUDGEMENTS = 50
-"""Minimum number of judgements for a query to be suspicious."""
+"""Minimum number of judgements for a query to be flagged."""
 
 MIN_PAIRS = 200
 """Minimum number of query-document pairs for measuring how many are judged in both snapshots."""
@@ -124,7 +124,7 @@ def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome
     says = f"the maximum number of judgements per query is {before} before and {after} after"
     sees = (
         f"a query with at least {MIN_EXCESS_JUDGEMENTS} judgements, and at least "
-        f"{MIN_EXCESS_RATIO} times the maximum of the other snapshot"
+        f"{MIN_EXCESS_RATIO} times as many as any query in the other snapshot"
     )
     if max(before, after) < max(MIN_EXCESS_JUDGEMENTS, MIN_EXCESS_RATIO * min(before, after)):
         return Outcome(False, says, numbers, sees)
@@ -155,7 +155,7 @@ def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(None, f"{says}: either the ranking changed or the pairs are wrong", numbers)
 
 
-def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def check_pages_mention_queries(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare how often judged pages mention the rarest word of their query in each snapshot.
 
     Pages of all grades are included: grades depend on clicks, so the set of relevant pages changes
@@ -181,7 +181,10 @@ def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
     verdict = "judgements are probably attached to the wrong queries"
     excess = [(c["mentions"] - c["mentions_of_other"]) / c["pairs"] for c in (before, after)]
     if comparison.is_changed and min(excess) > MAX_CONCLUSIVE_RATIO * max(excess):
-        sees = "conclusive only if pages mention their own query hardly more often than another one"
+        sees = (
+            "conclusive only if pages mention their own query barely more often than an unrelated "
+            "one"
+        )
         return Outcome(None, says, numbers, sees)
     return create_share_outcome(comparison, says, verdict, numbers, max_detectable=0.4)
 
@@ -193,5 +196,7 @@ CHECKS = (
         check_judgements_per_query,
     ),
     Check("pairs_recur", "Do judged pairs recur?", check_recurring_pairs),
-    Check("pages_mention_queries", "Do judged pages mention their query?", check_query_mentions),
+    Check(
+        "pages_mention_queries", "Do judged pages mention their query?", check_pages_mention_queries
+    ),
 )

@@ -91,7 +91,7 @@ def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
         "impressions and clicks"
     )
     if numbers["equal"] == numbers["pairs"]:
-        return Outcome(True, f"{says}: one log was used for both snapshots", numbers)
+        return Outcome(True, f"{says}: the same log was used for both snapshots", numbers)
     counts = connection.execute(COMMON_IMPRESSIONS).fetchall()
     numbers |= {"queries": len(counts), "chi_square": _chi_square(counts)}
     if (
@@ -105,7 +105,9 @@ def check_logs_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
             f"than in independent logs: {reason}",
             numbers,
         )
-    return Outcome(False, says, numbers, "the use of one log, or a part of it, for both snapshots")
+    return Outcome(
+        False, says, numbers, "the use of the same log, or a part of it, for both snapshots"
+    )
 
 
 def _chi_square(counts: Sequence[tuple[int, int]]) -> float:

@@ -102,10 +102,10 @@ class ShareComparison:
     """Comparison of the share of rows with a property between two snapshots.
 
     Args:
-        before: Number of rows with the property, and number of all rows, in the earlier snapshot.
-        after: Number of rows with the property, and number of all rows, in the later snapshot.
-        min_difference: Smallest difference between the shares that is relevant, even if a smaller
-            one is statistically significant.
+        before: Number of rows with the property and total number of rows in the earlier snapshot.
+        after: Number of rows with the property and total number of rows in the later snapshot.
+        min_difference: Minimum difference in shares to report; smaller differences are ignored even
+            if statistically significant.
     """
 
     before: tuple[int, int]

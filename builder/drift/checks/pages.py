@@ -1,8 +1,9 @@
-"""Checks that pages were collected and parsed by the same rules.
+"""Checks that pages were collected and parsed by the same rules in both snapshots.
 
-If a rule changed, more or fewer pages have the same text, many pages change by the same number of
-words, or other pages are sampled (by a hash of their ids). Site owners can cause such changes too,
-but not on most hosts at once (see `hosts`). Pages in both snapshots serve as controls.
+A changed rule shows up as a change in the share of pages with identical text, as many pages gaining
+or losing the same number of words, or as pages entering or leaving the sample, which is drawn by a
+hash of their ids. Site owners can cause the first two changes too, but not on most hosts at once
+(see `hosts`). The last two are measured on the pages that are in both snapshots.
 """
 
 import duckdb

@@ -146,9 +146,9 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
     further = [snapshot.mean_additional_clicks for snapshot in both]
     avoided = [snapshot.has_few_first_rank_clicks for snapshot in both]
     says = (
-        f"{format_share(without[0])} of impressions before and {format_share(without[1])} after "
-        f"have no click, and those with a click have {further[0]:.2f} further clicks on average "
-        f"before and {further[1]:.2f} after"
+        f"the share of impressions without a click is {format_share(without[0])} before and "
+        f"{format_share(without[1])} after, and the mean number of additional clicks per "
+        f"impression with a click is {further[0]:.2f} before and {further[1]:.2f} after"
     )
     numbers = {"without_click": without, "further_clicks": further, "first_avoided": avoided}
     found = []

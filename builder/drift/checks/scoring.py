@@ -132,7 +132,11 @@ def recover_prior_from_scores(score_groups: Sequence[ScoreGroup]) -> BetaPrior |
 
 
 def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the recovered priors with each other and with the recorded parameters."""
+    """Check that the click priors inferred from scores agree with the recorded parameters.
+
+    The priors of both snapshots must also agree with each other, unless each was fitted to the
+    clicks of its own snapshot.
+    """
     before, after = (_load_snapshot_priors(connection, side) for side in SIDES)
     if not (before.pairs and after.pairs):
         return undecided_outcome("the judgements have no scores from which priors can be recovered")

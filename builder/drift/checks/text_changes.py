@@ -71,7 +71,7 @@ def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if reason := _describe_prevalent_change(**numbers):
         return Outcome(None, f"{says}, {reason}", numbers)
     if numbers["unchanged"] == numbers["common"]:
-        reason = "either no page was edited, or one crawl was used for both snapshots"
+        reason = "either no page was edited, or the same crawl was used for both snapshots"
         return Outcome(None, f"{says}: {reason}", numbers)
     if numbers["unchanged"] >= MIN_UNCHANGED_SHARE * numbers["common"]:
         sees = f"edits of more than {format_share(1 - MIN_UNCHANGED_SHARE)} of the common pages"
@@ -89,8 +89,8 @@ def _describe_prevalent_change(
         lengths >= MIN_ONE_SIDED_SHARE * common and most >= MIN_SAME_DIRECTION * lengths
     ):
         return (
-            f"{shorter:,} became shorter and {longer:,} longer (with titles): either texts or "
-            "titles are extracted differently, or many pages were edited alike"
+            f"{shorter:,} became shorter and {longer:,} longer (length includes the title): either "
+            "the extraction of texts or titles changed, or many pages were edited in the same way"
         )
     if reformatted >= MIN_REFORMATTED_SHARE * common:
         return (

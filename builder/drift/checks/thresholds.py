@@ -37,16 +37,16 @@ MAX_LOG10_P_VALUE = -6.0
 """Maximum log10 of the p-value at which a changed minimum or limit is significant."""
 
 MIN_EXPECTED_ROWS = -MAX_LOG10_P_VALUE * math.log(10)
-"""Minimum number of rows expected below a raised minimum for their absence to be significant: if so
-many rows are expected, the probability of finding none is 10^-6."""
+"""If a minimum count was raised, and at least this many rows are expected below the new minimum,
+their absence is significant: the probability of finding none is at most 10^-6."""
 
 MIN_DOUBTFUL_ROWS = -math.log(0.05)
-"""Minimum number of rows expected below a raised minimum for their absence to leave the check
-undecided: if so many rows are expected, the probability of finding none is 5 %."""
+"""If a minimum count was raised, and at least this many rows are expected below the new minimum,
+their absence leaves the check undecided: the probability of finding none is at most 5 %."""
 
 MIN_MISSING_RATIO = 0.3
-"""Minimum ratio of the missing rows below a raised minimum to the rows that it is expected to drop.
-If fewer are missing, the counts of rare rows rose instead."""
+"""Minimum ratio of the rows missing below a new, higher minimum count to the rows that it would be
+expected to drop. If fewer are missing, the counts of rare rows rose instead."""
 
 DETECTABLE_FACTOR = 4
 """The check is undecided if it would not detect a minimum that rose by this factor."""

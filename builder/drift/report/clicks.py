@@ -13,8 +13,8 @@ from builder.reporting.parts import (
     grid,
     integer_cell,
     paragraph,
+    percentage_cell,
     section,
-    share_cell,
     table,
 )
 
@@ -70,8 +70,8 @@ def _click_rate_table(snapshot: Mapping[str, Any]) -> Markup:
     rows: list[Row] = [
         [
             str(row["rank"]),
-            share_cell(row["observed"], most),
-            share_cell(row["predicted"], most),
+            percentage_cell(row["observed"], most),
+            percentage_cell(row["predicted"], most),
             integer_cell(row["impressions"]),
         ]
         for row in snapshot["ranks"]

@@ -42,7 +42,7 @@ STATUS_PARTS = (
 )
 
 
-def why_pages_are_not_comparable(drift: Drift) -> str | None:
+def incomparable_pages_reason(drift: Drift) -> str | None:
     """Return the reason why no pages can be compared; None if pages can be compared."""
     if not drift["pairs"]:
         return "There is only one snapshot, so there is nothing to compare."
@@ -54,7 +54,7 @@ def why_pages_are_not_comparable(drift: Drift) -> str | None:
 def pages_section(drift: Drift) -> Markup:
     """Render a report section on added, removed and updated pages, and on how much they changed."""
     pairs = drift["pairs"]
-    if (why := why_pages_are_not_comparable(drift)) is not None:
+    if (why := incomparable_pages_reason(drift)) is not None:
         return section("pages", "Pages", None, empty_note(why))
     return section(
         "pages",

@@ -20,8 +20,8 @@ from builder.reporting.parts import (
     figure,
     heat_map,
     integer_cell,
+    percentage_cell,
     section,
-    share_cell,
     stacked_bars,
     table,
 )
@@ -122,8 +122,8 @@ def _label_stability_table(pair: Mapping[str, Any]) -> Markup:
                 [
                     Cell(label, low),
                     integer_cell(row["pairs_common"]),
-                    share_cell(row["kept_share"]),
-                    share_cell(row["flip_rate"]),
+                    percentage_cell(row["kept_share"]),
+                    percentage_cell(row["flip_rate"]),
                 ]
             )
     return table(

@@ -23,8 +23,8 @@ from builder.reporting.parts import (
     figure,
     grid,
     integer_cell,
+    percentage_cell,
     section,
-    share_cell,
     table,
 )
 
@@ -97,7 +97,7 @@ def _frequency_table(drift: Drift) -> Markup:
                 format_snapshot_pair(pair),
                 integer_cell(q["kept"]),
                 decimal_cell(q["frequency_spearman"]),
-                share_cell(q["impressions_kept_from"] / q["impressions_from"])
+                percentage_cell(q["impressions_kept_from"] / q["impressions_from"])
                 if q["impressions_from"]
                 else Cell(numbers.DASH),
                 decimal_cell(lengths[pair["from"]]["mean_words"], 2),

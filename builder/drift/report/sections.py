@@ -21,8 +21,8 @@ from builder.reporting.parts import (
     heat_map,
     integer_cell,
     paragraph,
+    percentage_cell,
     section,
-    share_cell,
     span,
     stacked_bars,
     table,
@@ -43,8 +43,9 @@ NOTHING_FOUND = (
     "No check found a construction change. A change that is smaller than the checks can detect, "
     "or of a kind that none of them covers, would still look like a change in the web or in its "
     "users. The section on checks lists the smallest change that each check would have detected; "
-    "checks that cannot tell are listed here."
+    'checks with the answer "cannot tell" are listed here.'
 )
+UNDECIDED_HEADING = 'Checks with the answer "cannot tell"'
 
 
 def format_snapshot_pair(pair: Mapping[str, Any]) -> str:
@@ -88,7 +89,7 @@ def findings_section(drift: Drift) -> Markup:
         warning("The construction changed", MADE_DIFFERENTLY, warnings)
         if warnings
         else paragraph(NOTHING_FOUND, "calm"),
-        collapsible(f"Checks that cannot tell ({len(blind)})", bullet_list(blind, "facts"))
+        collapsible(f"{UNDECIDED_HEADING} ({len(blind)})", bullet_list(blind, "facts"))
         if blind
         else None,
         bullet_list(facts, "facts") if facts else empty_note("There is nothing to compare."),
@@ -116,7 +117,7 @@ def sizes_section(drift: Drift) -> Markup:
             integer_cell(s["queries"]["listed"]),
             integer_cell(s["queries"]["judged"]),
             integer_cell(sum(s["grades"])),
-            *(share_cell(value) for value in s["grade_shares"]),
+            *(percentage_cell(value) for value in s["grade_shares"]),
         ]
         for s in drift["snapshots"]
     ]
@@ -148,10 +149,10 @@ def checks_section(drift: Drift) -> Markup:
         "checks",
         "Construction checks",
         f"{numbers.pluralize(len(checks), 'check')}: {len(found)} found a construction change, "
-        f"{len(clear)} did not, {len(unknown)} cannot tell from this collection.",
+        f"{len(clear)} did not, {len(unknown)} could not decide from this collection.",
         _check_table("Construction changes", found) if found else None,
         _collapsed_check_table("Checks without a change", clear),
-        _collapsed_check_table("Checks that cannot tell", unknown),
+        _collapsed_check_table(UNDECIDED_HEADING, unknown),
     )
 
 
@@ -195,7 +196,7 @@ def status_chart(title: str, pairs: Sequence[Mapping[str, Any]], statuses: Seque
 
 
 MAX_OPEN_FIGURES = 4
-"""Maximum number of figures that are initially expanded; a larger set is collapsed."""
+"""Maximum number of figures that are initially expanded; if there are more, they are collapsed."""
 
 MAX_OPEN_ROWS = 36
 """Maximum number of rows of a table that is initially expanded; longer tables are collapsed."""

@@ -14,8 +14,8 @@ from builder.reporting.parts import (
     empty_note,
     integer_cell,
     paragraph,
+    percentage_cell,
     section,
-    share_cell,
     table,
 )
 
@@ -36,7 +36,7 @@ def topics_section(drift: Drift) -> Markup:
     rows: list[Row] = [
         [
             row["topic"],
-            *(share_cell(shares[place][n], most) for n in chosen),
+            *(percentage_cell(shares[place][n], most) for n in chosen),
             *(integer_cell(row["queries"][n]) for n in chosen),
         ]
         for place, row in enumerate(mix["mix"][:TOPICS_SHOWN])

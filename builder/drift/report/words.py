@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.drift.report.documents import why_pages_are_not_comparable
+from builder.drift.report.documents import incomparable_pages_reason
 from builder.drift.report.sections import (
     Drift,
     collapse_table_if_long,
@@ -23,8 +23,8 @@ from builder.reporting.parts import (
     grid,
     heat_map,
     integer_cell,
+    percentage_cell,
     section,
-    share_cell,
     table,
 )
 
@@ -36,7 +36,7 @@ consecutive snapshots are listed."""
 def words_section(drift: Drift) -> Markup:
     """Render a report section on vocabulary differences, and on the words that changed most."""
     everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
-    if (why := why_pages_are_not_comparable(drift)) is not None:
+    if (why := incomparable_pages_reason(drift)) is not None:
         return section("words", "Words", None, empty_note(why))
     names = [s["snapshot"] for s in drift["snapshots"]]
     return section(
@@ -91,8 +91,8 @@ def _vocabulary_table(
             integer_cell(pair["types_to"]),
             decimal_cell(pair["jaccard"]),
             decimal_cell(pair["js_bits"], 4),
-            share_cell(pair["oov_share"]),
-            share_cell(pair["oov_share_back"]),
+            percentage_cell(pair["oov_share"]),
+            percentage_cell(pair["oov_share_back"]),
         ]
         for pairs, label in ((all_pairs, ""), (core_pairs, " (core)"))
         for pair in pairs

@@ -47,11 +47,12 @@ class CollectionStatistics:
     def rescale_parameters(
         self, index_statistics: "CollectionStatistics", k1: float, b: float
     ) -> tuple[float, float]:
-        """Return k1 and b, adjusted so that an index scores with `self.mean_length` as mean length.
+        """Return k1 and b, adjusted so that an index normalizes lengths by `self.mean_length`.
 
-        The denominator of BM25 is the sum of the term frequency, k1 (1 - b), and
-        k1 b length / mean length. The new values leave the second summand unchanged, and multiply
-        the third by `index_statistics.mean_length` / `self.mean_length`.
+        An index normalizes by its own mean document length. With the adjusted values, it gives the
+        scores that it would give with `self.mean_length`: in the BM25 denominator,
+        tf + k1 (1 - b) + k1 b * length / mean length, k1 (1 - b) stays the same, and k1 b is
+        multiplied by `index_statistics.mean_length` / `self.mean_length`.
 
         Args:
             index_statistics: Statistics of the indexed documents.

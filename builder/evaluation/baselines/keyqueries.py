@@ -126,10 +126,11 @@ def _best_candidate_query(
 def _candidate_terms(
     index: Bm25Index, query: TermIds, documents: RelevantDocuments, limit: int
 ) -> TermIds:
-    """Return the rarest terms of the query, then the other terms with the highest P(w|R) idf(w).
+    """Return the candidate terms of keyqueries.
 
-    There are at most `limit` terms from the query, in query order, and at most `limit` other terms.
-    R is the relevance model of the documents.
+    These are the `limit` rarest query terms, in query order, followed by the `limit` non-query
+    terms with the highest P(w|R) * idf(w), where R is the relevance model estimated from the
+    documents.
     """
     terms, probabilities = relevance_model(documents[0], np.array(documents[1]))
     new = ~np.isin(terms, query)

@@ -16,7 +16,7 @@ from builder.collection.read import Snapshot
 from builder.errors import LongEvalError
 from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.metadata import read_nearest_metadata
-from builder.evaluation.runs.numbering import number_snapshots
+from builder.evaluation.runs.numbering import determine_snapshot_numbers
 from builder.io import parquet
 from builder.trec.bounded import read_decompressed_bytes
 from builder.trec.released import to_release_ids
@@ -71,7 +71,7 @@ def check_submissions(snapshots: Sequence[Snapshot], paths: Sequence[Path]) -> C
     runs: list[tuple[object, ...]] = []
     findings: list[tuple[object, ...]] = []
     by_name = {snapshot.name: snapshot for snapshot in snapshots}
-    numbers = number_snapshots({snapshot.name: snapshot.folder for snapshot in snapshots})
+    numbers = determine_snapshot_numbers({snapshot.name: snapshot.folder for snapshot in snapshots})
     files = assign_runs(paths, sorted(by_name), numbers)
     ids = {
         name: _read_query_and_document_ids(by_name[name])

@@ -16,7 +16,7 @@ from builder.text.names import NUMBERED_SNAPSHOT, natural_sort_key
 from schemas import SNAPSHOT_PATTERN
 
 
-def number_snapshots(folders: Mapping[str, Path]) -> dict[str, int]:
+def determine_snapshot_numbers(folders: Mapping[str, Path]) -> dict[str, int]:
     """Return the number of each snapshot, used in run paths such as `bm25/snapshot-2`.
 
     Args:

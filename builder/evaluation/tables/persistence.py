@@ -24,7 +24,7 @@ import numpy as np
 from builder.evaluation.measures.family import Floats
 from builder.statistics.rankings import TIE_TOLERANCE
 
-MeansBySymbol = Mapping[str, Floats]
+MeansByFormulaSymbol = Mapping[str, Floats]
 """Mean scores by symbol (`S`, `S'`, `P`, `P'`, `S-P`), each of shape (..., systems, measures)."""
 
 _DESCRIPTIONS = {
@@ -54,7 +54,7 @@ class PersistenceStatistic:
     ideal: float | None
     operands: tuple[str, ...]
     denominators: tuple[str, ...]
-    formula: Callable[[MeansBySymbol], Floats]
+    formula: Callable[[MeansByFormulaSymbol], Floats]
 
     @property
     def needs_pivot(self) -> bool:
@@ -62,7 +62,7 @@ class PersistenceStatistic:
         return "P" in self.operands or "P'" in self.operands
 
     def undefined_reason(
-        self, means: MeansBySymbol, system: int, measure: int, pivot: int | None
+        self, means: MeansByFormulaSymbol, system: int, measure: int, pivot: int | None
     ) -> str:
         """Return why the statistic is undefined for a system and measure, given by index."""
         if self.needs_pivot and system == pivot:
@@ -86,19 +86,19 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     return out
 
 
-def _relative_drop(means: MeansBySymbol) -> Floats:
+def _relative_drop(means: MeansByFormulaSymbol) -> Floats:
     return _ratio(subtract_with_tolerance(means["S"], means["S'"]), means["S"])
 
 
-def _earlier_relative_improvement(means: MeansBySymbol) -> Floats:
+def _earlier_relative_improvement(means: MeansByFormulaSymbol) -> Floats:
     return _ratio(means["S-P"], means["P"])
 
 
-def _later_relative_improvement(means: MeansBySymbol) -> Floats:
+def _later_relative_improvement(means: MeansByFormulaSymbol) -> Floats:
     return _ratio(subtract_with_tolerance(means["S'"], means["P'"]), means["P'"])
 
 
-def _effect_ratio(means: MeansBySymbol) -> Floats:
+def _effect_ratio(means: MeansByFormulaSymbol) -> Floats:
     return _ratio(subtract_with_tolerance(means["S'"], means["P'"]), means["S-P"])
 
 
@@ -132,7 +132,7 @@ PERSISTENCE_STATISTICS = (
 """All statistics in table order."""
 
 
-def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
+def means_by_formula_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
     """Return the mean scores that the formulas use, by symbol (`S`, `S'`, `P`, `P'`, `S-P`).
 
     Args:
@@ -150,7 +150,7 @@ def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[st
     return means
 
 
-def compute_persistence_statistics(means: MeansBySymbol) -> dict[str, Floats]:
+def compute_persistence_statistics(means: MeansByFormulaSymbol) -> dict[str, Floats]:
     """Compute the values of each statistic, by name.
 
     Statistics that need a pivot are omitted if `means` contains no scores of a pivot.

@@ -21,7 +21,7 @@ from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.assignment import RunFile, assign_runs, resolve_pivot
-from builder.evaluation.runs.numbering import number_snapshots
+from builder.evaluation.runs.numbering import determine_snapshot_numbers
 from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.runs.scoring import require_judged_queries
 from builder.io import parquet
@@ -79,7 +79,7 @@ def compare_runs_between_snapshots(
         UsageError: No system has runs for two snapshots, or the pivot is unknown.
         DataError: A run answers no judged query of its snapshot.
     """
-    files = assign_runs(runs, sorted(snapshots), number_snapshots(snapshots))
+    files = assign_runs(runs, sorted(snapshots), determine_snapshot_numbers(snapshots))
     pivot_system = None if pivot is None else resolve_pivot(pivot, files)
     sides = {
         (file.system, file.snapshot): _read_and_score_run(

@@ -16,7 +16,7 @@ from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.tables.persistence import (
     PERSISTENCE_STATISTICS,
     compute_persistence_statistics,
-    means_by_symbol,
+    means_by_formula_symbol,
     subtract_with_tolerance,
 )
 from builder.evaluation.tables.topicsets import TopicSet
@@ -196,9 +196,9 @@ def persistence_rows(
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     for a, b in parameters.snapshot_pairs(len(topic_set.snapshots)):
         first, second = topic_set.snapshots[a], topic_set.snapshots[b]
-        terms = means_by_symbol(topic_set.means[a], topic_set.means[b], pivot)
+        terms = means_by_formula_symbol(topic_set.means[a], topic_set.means[b], pivot)
         sampled = compute_persistence_statistics(
-            means_by_symbol(topic_set.samples[a], topic_set.samples[b], pivot)
+            means_by_formula_symbol(topic_set.samples[a], topic_set.samples[b], pivot)
         )
         arrays_by_name = {
             name: _value_and_interval(value, sampled[name], parameters.confidence)
@@ -226,13 +226,13 @@ def persistence_rows(
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
-                        reason = _reason_for_missing_unpaired_p_value(
+                        reason = _reason_for_missing_p_value_between_snapshots(
                             topic_set, a, b, i, min_queries
                         )
                     yield (*key, name, value, None, None, None, reason, NO_INTERVAL_OF_P_VALUE)
 
 
-def _reason_for_missing_unpaired_p_value(
+def _reason_for_missing_p_value_between_snapshots(
     topic_set: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
     """Return why an unpaired test that requires `min_queries` per snapshot has no p-value."""

@@ -53,7 +53,8 @@ ICON_CATEGORIES = frozenset({"So", "Co", "Cn", "Cf"})
 """Unicode categories of icons and invisible characters. Compatibility characters in these
 categories, such as `℃`, are not considered icons."""
 MARK = "\ufdd0"
-"""Noncharacter that is added to a short text, and removed from the extracted text."""
+"""Unicode noncharacter that is appended to short texts that resiliparse would otherwise drop, and
+removed from the extracted text."""
 
 
 def mark_short_texts(html: str) -> str:

@@ -185,7 +185,7 @@ class _RecordReader:
 def _includes_next_record(
     file: IO[bytes], record: WarcRecord, body_length: int, fetch: FetchedDocument | str
 ) -> bool:
-    """Whether the declared length of a record is so large that the record includes the next one.
+    """Return whether the declared length of a record is so large that it runs into the next record.
 
     The check is made only if the body contains the start of a record or was too large to read.
     """

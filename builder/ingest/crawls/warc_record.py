@@ -79,7 +79,8 @@ def _read_fetch(record: WarcRecord, params: CrawlParameters) -> FetchedDocument:
     if record.record_type == WarcRecordType.response:
         return _read_response(record, params)
     media_type, charset = _content_type(record)
-    fetched_at = _read_fetch_time(record, params)
+    _check_record_size(record, params)
+    fetched_at = _read_fetch_time(record)
     if record.record_type == WarcRecordType.resource and media_type in HTML_TYPES:
         kind = BodyType.HTML
     elif record.record_type == WarcRecordType.conversion and media_type == TEXT_TYPE:
@@ -108,7 +109,8 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> FetchedDocume
     is_unknown = media_type in UNKNOWN_TYPES
     if not is_unknown and media_type not in HTML_TYPES:
         raise RejectError("not_html")
-    fetched_at = _read_fetch_time(record, params)
+    _check_record_size(record, params)
+    fetched_at = _read_fetch_time(record)
     headers = {name.lower(): value for name, value in record.http_headers.items()}
     modified = parse_date(headers.get("last-modified", ""), fetched_at)
     body = record.reader.read()
@@ -162,14 +164,18 @@ def _target_url(record: WarcRecord) -> str:
         return quote(url, safe=ASCII)
 
 
-def _read_fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
-    """Check the size of a record, and return its fetch time in Unix seconds.
-
-    Raises:
-        RejectError: the record is larger than `crawl.max_record_bytes`, or has no valid time.
-    """
+def _check_record_size(record: WarcRecord, params: CrawlParameters) -> None:
+    """Raise a RejectError if a record is larger than `crawl.max_record_bytes`."""
     if record.content_length > params.max_record_bytes:
         raise RejectError(RECORD_TOO_LARGE)
+
+
+def _read_fetch_time(record: WarcRecord) -> int:
+    """Return the time at which a record was fetched, in Unix seconds.
+
+    Raises:
+        RejectError: the record has no valid time.
+    """
     fetched_at = record.record_date or _parse_day_of_year_date(str(record.headers.get("WARC-Date")))
     if fetched_at is None:
         raise RejectError("bad_time")

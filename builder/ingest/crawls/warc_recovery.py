@@ -103,13 +103,14 @@ def contains_record_start(body: bytes) -> bool:
 def includes_next_record(
     file: IO[bytes], record_offset: int, record_length: int, body: bytes | None
 ) -> bool:
-    """Whether the declared length of a record is so large that the record includes the next one.
+    """Return whether the declared length of a record is so large that it runs into the next record.
 
     Args:
         file: A non-empty archive.
         record_offset: Offset of the record.
         record_length: Declared size of the decompressed headers and body in bytes.
-        body: The body, which contains the start of another record; None if it was not read.
+        body: Body in which a record signature was found (see `contains_record_start`); None if the
+            body was not read.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = member_magic(data)

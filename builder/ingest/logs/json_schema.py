@@ -28,8 +28,8 @@ class JsonLogSchema(NamedTuple):
 
     Args:
         columns: Columns of the lines.
-        has_result_objects: Whether results are objects instead of URLs or ids.
-        has_click_objects: Whether clicks are objects instead of numbers.
+        has_result_objects: Whether results are given as objects instead of URLs or ids.
+        has_click_objects: Whether clicks are given as objects instead of numbers.
     """
 
     columns: ColumnSchema
@@ -116,7 +116,7 @@ def _infer_item_type(
 
 
 def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
-    """Infer the struct type of results that are objects; None if a field name has a dot."""
+    """Infer the struct type of results given as objects; None if a field name has a dot."""
     names, objects = fields.result_fields, [item for item in results if isinstance(item, dict)]
     types = {
         names["url"]: _most_common_type(
@@ -131,7 +131,7 @@ def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType
 
 
 def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
-    """Infer the struct type of clicks that are objects.
+    """Infer the struct type of clicks given as objects.
 
     Return None if a click has no rank or a field name has a dot.
     """

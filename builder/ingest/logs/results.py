@@ -25,8 +25,8 @@ def parse_results(
         results: List of URLs or ids, or of objects with `url` and optional `rank` and `clicked`.
         clicks: List of ranks, URLs, ids, objects with `rank` or `url`, or flags (see
             `log.click_form`); a single URL or id need not be in a list. None means no clicks.
-            However, if results are objects, None or an empty list means that clicks are read from
-            the field `clicked` of the results.
+            However, if results are given as objects, None or an empty list means that clicks are
+            read from the field `clicked` of the results.
         params: Section `[log]` of the definition.
 
     Returns:
@@ -53,7 +53,7 @@ def parse_results(
 def _parse_result_objects(
     results: list[Any], clicks: object, params: LogParameters
 ) -> tuple[list[str], list[int]]:
-    """Parse results that are objects; clicks given as ranks refer to the `rank` of the objects."""
+    """Parse results given as objects; clicks given as ranks refer to the `rank` of the objects."""
     if not all(isinstance(result, dict) for result in results):
         raise RejectError("bad_results")
     names = _parse_urls_or_ids([result.get("url") for result in results])

@@ -25,7 +25,7 @@ import polars as pl
 from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.io.tables import write_query_result
-from builder.runtime.fingerprint import Identity, identity_changes
+from builder.runtime.fingerprint import Identity, step_identity_changes
 from builder.runtime.ledger import RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.publisher import (
@@ -179,7 +179,7 @@ def classification_change_reasons(definition_file: Path, out: Path) -> tuple[str
     definition = load_definition(definition_file)
     inputs = InputFiles.from_definition(definition, definition_file)
     published = read_provenance(out / definition.collection.version)
-    return identity_changes(
+    return step_identity_changes(
         _to_build_identity(published) if published else None,
         _to_build_identity(_create_provenance(definition, inputs)),
     )
@@ -195,7 +195,7 @@ def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles)
 
 
 def _to_build_identity(provenance: dict[str, Any]) -> Identity:
-    """Convert the provenance of a version to the form that `identity_changes` compares."""
+    """Convert the provenance of a version to the form that `step_identity_changes` compares."""
     return {
         "version": str(provenance["stage"]).partition("/")[2],
         "contracts": {},

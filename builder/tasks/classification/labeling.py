@@ -49,8 +49,8 @@ WORK_SCHEMA = {
 """Columns of the work table, which has one row per input record.
 
 `author` and `sample` are keyed hashes of the author and the post id; `marked` is the distant label
-(positive, negative, both or none); `identity` is the deduplication key of the text. Either `split`
-or `reason` is null.
+(positive, negative, both or none); `identity` is the deduplication key derived from the text.
+Either `split` or `reason` is null.
 """
 
 

@@ -149,7 +149,11 @@ def _compile_emoticon_patterns(emoticons: list[str]) -> tuple[re.Pattern[str], r
 
 
 def distant_label(matches: Iterable[MarkerMatch]) -> DistantLabel:
-    """Return the distant label of a text: the polarity of its markers, `both` or `none`."""
+    """Return the label that distant supervision gives a text.
+
+    The label is the polarity of its markers, `both` if they conflict, or `none` if it has no
+    markers.
+    """
     polarities = {match.polarity for match in matches}
     if len(polarities) > 1:
         return "both"

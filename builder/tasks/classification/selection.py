@@ -1,6 +1,7 @@
-"""Selects the posts of each split: rejects duplicate candidates, sets final labels and samples.
+"""Selects the posts of each split: rejects duplicates, assigns final labels, and draws the sample.
 
-Of two candidates with similar texts, the one with the lower author hash (then id) is preferred.
+Of two candidates with equal or similar texts, the one with the lower author hash is preferred; ties
+are broken by id.
 
 Reject reasons, in this order:
 

@@ -40,7 +40,10 @@ class TimeBatches:
         return self.edges[:-1]
 
     def find_batch_indexes(self, times: Seconds) -> npt.NDArray[np.int64]:
-        """Return the batch index of every time; -1 before the first batch, n after the last."""
+        """Return the batch index of each time.
+
+        The index is -1 before the first batch, and n (the number of batches) after the last.
+        """
         return np.searchsorted(self.edges, times, side="right").astype(np.int64) - 1
 
 

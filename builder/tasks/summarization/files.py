@@ -105,7 +105,7 @@ class PushedUpdate:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRow:
+class RowWithLocation:
     """Fields of a line, with the file and line number for error messages."""
 
     file: Path
@@ -156,7 +156,9 @@ def normalize_event_id(event_id: str) -> str:
     return _EVENT_PREFIX.sub("", event_id)
 
 
-def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Iterator[FileRow]:
+def read_rows(
+    path: Path, min_fields: int, numeric_fields: Sequence[int]
+) -> Iterator[RowWithLocation]:
     """Yield the rows of a tab-separated file, without the header and blank lines.
 
     Args:
@@ -171,7 +173,7 @@ def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Ite
     for line, text in numbered_lines(path):
         if not text.strip():
             continue
-        row = FileRow(path, line, text.split("\t"))
+        row = RowWithLocation(path, line, text.split("\t"))
         if len(row.fields) < min_fields:
             raise row.create_format_error(f"at least {min_fields} tab-separated fields", text[:120])
         if row.is_header(numeric_fields):
@@ -215,7 +217,7 @@ def read_run(path: Path) -> dict[str, dict[str, list[PushedUpdate]]]:
     for line, text in numbered_lines(path):
         if not text.strip():
             continue
-        row = FileRow(path, line, text.split())
+        row = RowWithLocation(path, line, text.split())
         if len(row.fields) != 7:
             raise row.create_format_error("7 whitespace-separated fields", text[:120])
         if row.is_header((4, 5, 6)):
@@ -268,7 +270,7 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
     return intervals
 
 
-def _read_xml_topics(path: Path) -> Iterator[FileRow]:
+def _read_xml_topics(path: Path) -> Iterator[RowWithLocation]:
     """Yield the fields id, start and end of every event in an XML file of topics."""
     text = "\n".join(line for _, line in numbered_lines(path))
     try:
@@ -277,4 +279,4 @@ def _read_xml_topics(path: Path) -> Iterator[FileRow]:
         raise FormatError(f"expected XML topics: {error}", path) from error
     for number, event in enumerate(root.iter("event"), start=1):
         fields = [(event.findtext(name) or "").strip() for name in ("id", "start", "end")]
-        yield FileRow(path, number, fields)
+        yield RowWithLocation(path, number, fields)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from builder.tasks.summarization.files import (
     Event,
-    FileRow,
     NuggetMatch,
     PooledUpdate,
+    RowWithLocation,
     normalize_event_id,
     read_rows,
 )
@@ -104,12 +104,12 @@ class _PoolReader:
             else:
                 update.matches.append(NuggetMatch(nugget, start, end))
 
-    def _find_event(self, row: FileRow) -> Event | None:
+    def _find_event(self, row: RowWithLocation) -> Event | None:
         """Return the event that a row names; None if the event has no nuggets.
 
         A row whose event has no nuggets is added to the count of ignored lines.
         """
         event = self.events.get(normalize_event_id(row.fields[0]))
         if event is None:
-            self.ignored["update or match of an event without nuggets"] += 1
+            self.ignored["update or match that refers to an event without nuggets"] += 1
         return event

@@ -62,12 +62,14 @@ def test_pages_that_do_not_mention_the_query() -> None:
         connection = asking(asked, asked, (right, after))
         for side in ("from", "to"):
             connection.register(f"documents_{side}", frame(texts, Documents).to_arrow())
-        outcomes.append(attachment.check_query_mentions(connection))
+        outcomes.append(attachment.check_pages_mention_queries(connection))
     assert [outcome.is_construction for outcome in outcomes] == [True, False, None, None]
     assert outcomes[3].evidence == (
         "the rarest word of the query occurs in 100.0 % of judged pages before and in 70.8 % after"
     )
-    sees = "conclusive only if pages mention their own query hardly more often than another one"
+    sees = (
+        "conclusive only if pages mention their own query barely more often than an unrelated one"
+    )
     assert outcomes[3].detectable == sees
     numbers = outcomes[0].numbers["from"]
     assert (numbers["pairs"], numbers["mentions"]) == (250, 250)
@@ -76,7 +78,7 @@ def test_pages_that_do_not_mention_the_query() -> None:
     for other, found in ((walled[:150] + texts[150:], False), (walled, None)):
         connection.register("documents_to", frame(other, Documents).to_arrow())
         connection.register("qrels_to", frame(right, Qrels).to_arrow())
-        assert attachment.check_query_mentions(connection).is_construction is found
+        assert attachment.check_pages_mention_queries(connection).is_construction is found
 
 
 def test_a_better_ranking_does_not_attach_judgements_to_other_queries() -> None:
@@ -89,7 +91,7 @@ def test_a_better_ranking_does_not_attach_judgements_to_other_queries() -> None:
         connection = asking(asked, asked, (right[:count] + wrong[count:], right))
         for side in ("from", "to"):
             connection.register(f"documents_{side}", frame(texts, Documents).to_arrow())
-        assert attachment.check_query_mentions(connection).is_construction is found
+        assert attachment.check_pages_mention_queries(connection).is_construction is found
 
 
 def test_a_share_of_mentions_that_drops_by_a_third_is_not_conclusive() -> None:
@@ -101,11 +103,11 @@ def test_a_share_of_mentions_that_drops_by_a_third_is_not_conclusive() -> None:
     connection = asking(asked, asked, (most, some))
     for side in ("from", "to"):
         connection.register(f"documents_{side}", frame(texts, Documents).to_arrow())
-    outcome = attachment.check_query_mentions(connection)
+    outcome = attachment.check_pages_mention_queries(connection)
     assert outcome.is_construction is None
     assert outcome.evidence == (
         "the rarest word of the query occurs in 60.0 % of judged pages before and in 40.0 % after"
     )
     assert outcome.detectable == (
-        "conclusive only if pages mention their own query hardly more often than another one"
+        "conclusive only if pages mention their own query barely more often than an unrelated one"
     )

@@ -31,8 +31,8 @@ def test_a_crawl_that_is_used_twice() -> None:
     outcome = check_unchanged_texts(holding([], [], rows))
     assert outcome.is_construction is None
     assert outcome.evidence == (
-        "100 of 100 common pages have the same text: either no page was edited, or one crawl was "
-        "used for both snapshots"
+        "100 of 100 common pages have the same text: either no page was edited, or the same crawl "
+        "was used for both snapshots"
     )
 
 
@@ -56,8 +56,8 @@ def test_edits_of_one_direction(shorter: int, longer: int, found: bool | None) -
     if found is None:
         assert outcome.evidence == (
             f"{100 - len(lengths)} of 100 common pages have the same text, {shorter} became "
-            f"shorter and {longer} longer (with titles): either texts or titles are extracted "
-            "differently, or many pages were edited alike"
+            f"shorter and {longer} longer (length includes the title): either the extraction of "
+            "texts or titles changed, or many pages were edited in the same way"
         )
 
 

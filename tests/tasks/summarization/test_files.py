@@ -173,7 +173,7 @@ def test_what_is_left_out_is_counted(files):
         "match of an unpooled update": 1,
         "match with an unknown nugget": 1,
         "update of a run for an event without nuggets": 1,
-        "update or match of an event without nuggets": 1,
+        "update or match that refers to an event without nuggets": 1,
     }
 
 
