@@ -69,6 +69,7 @@ def test_every_name_parses_back(data: st.DataObject) -> None:
         ("AP(max=2)", r"parameter 'max=2'; AP accepts rel=1 \(defaults\)"),
         ("AP(rel=1,rel=2)", "invalid or repeated parameter"),
         ("AP(rel=0)", "expected a value of rel from 1 to 30"),
+        ("AP(rel=31)", "expected a value of rel from 1 to 30"),
         ("AP(rel=x)", "invalid or repeated parameter"),
     ],
 )

@@ -13,7 +13,9 @@ import builder
 from builder.explore import CollectionSource, open_collection_source
 from builder.explore import changes as changed
 from builder.explore.application import create_application
+from builder.explore.overview import checks_section
 from builder.explore.queries import GROUPS, ORDERS
+from builder.explore.query import _document_change_cell
 from tests.collection.releases import imported, write
 from tests.explore.client import PORT, Reader, ask, number
 from tests.thorough import ALL
@@ -295,3 +297,36 @@ def test_loose_matches_lead_to_each_other(explored: Path, tmp_path: Path) -> Non
     assert f"/page/{second}" in Reader(ask(app, f"/page/{first}").text).links
     assert f"/page/{first}" in Reader(ask(app, f"/page/{second}").text).links
     source.close()
+
+
+def test_only_an_updated_page_links_to_its_difference() -> None:
+    row = {"doc_id": "d1", "from_snapshot": "2022-06", "to_snapshot": "2022-07"}
+    cells = {
+        status: _document_change_cell({**row, "status": status, "band": band})
+        for status, band in (
+            (None, None),
+            ("unchanged", None),
+            ("not_crawled", None),
+            ("updated", "small"),
+        )
+    }
+    assert [str(cell.markup) for cell in cells.values()] == [
+        "not recorded",
+        "unchanged",
+        "not crawled",
+        '<a href="/page/d1?from=2022-06&amp;to=2022-07#difference">updated, small</a>',
+    ]
+
+
+def test_checks_are_grouped_by_outcome(source: CollectionSource) -> None:
+    check = {"snapshots": ["2022-06", "2022-07"], "asks": "?", "evidence": "", "numbers": {}}
+    drift = {
+        "checks": [
+            {**check, "check": f"check {n}", "verdict": verdict, "detectable": ""}
+            for n, verdict in enumerate(["clear", "cannot tell", "clear", "construction", "clear"])
+        ]
+    }
+    page = str(checks_section(source, drift))
+    captions = ("Differences in construction", "Inconclusive checks", "Passed checks")
+    assert [page.count(f"{name} (") for name in captions] == [1, 1, 1]
+    assert [f"{n} ({c})" in page for n, c in zip(captions, (1, 1, 3), strict=True)] == [True] * 3

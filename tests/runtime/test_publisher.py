@@ -12,6 +12,7 @@ import pytest
 from builder.errors import DataError
 from builder.runtime import publisher
 from builder.runtime.publisher import (
+    canonical_json,
     check_publishable,
     lock_collection,
     publish_folder,
@@ -186,3 +187,7 @@ def test_the_manifest_names_every_file(tmp_path: Path) -> None:
         ["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=tmp_path, check=False
     )
     assert checked.returncode == 0
+
+
+def test_equal_values_have_the_same_json() -> None:
+    assert canonical_json({"b": 1, "a": "é"}) == '{\n "a": "é",\n "b": 1\n}\n'

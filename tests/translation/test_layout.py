@@ -10,7 +10,9 @@ from builder.translation.cutting import (
     separate_untranslatable_parts,
     split_to_size,
 )
+from builder.translation.forms import restore_case_and_punctuation
 from builder.translation.layout import normalize_text, single_sentence_layout, split_text
+from builder.translation.wrapping import continues_on_next_line
 
 
 @pytest.mark.parametrize(
@@ -127,3 +129,37 @@ def test_addresses_are_copied_and_words_are_not() -> None:
 def test_what_has_no_word(text: str) -> None:
     assert is_untranslatable(text)
     assert not is_untranslatable(f"{text} mot")
+
+
+@pytest.mark.parametrize(
+    ("output", "source", "expected"),
+    [
+        ("The red house", "la maison rouge", "the red house"),
+        ("The red house", "La maison rouge", "The red house"),
+        ("I am here", "je suis là", "I am here"),
+        ("NASA is here", "la NASA est là", "NASA is here"),
+        ("12 %", "12 %", "12 %"),
+        ("", "la maison", ""),
+        ("The end.", "La fin", "The end"),
+        ("THE END", "LA FIN DU MONDE", "THE END"),
+    ],
+)
+def test_case_and_full_stop_of_the_source_are_restored(
+    output: str, source: str, expected: str
+) -> None:
+    assert restore_case_and_punctuation(output, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "continues"),
+    [
+        ("Nous marchons longtemps, tranquillement ensemble", True),  # 4 spaces
+        ("Nous marchons longuement, tranquillementensemble", False),  # 3 spaces
+        ("Nous marchons longtemps, bien lentement, bien loin", True),
+        ("Nous marchons si lentement ensemble", False),  # shorter than 45 characters
+    ],
+)
+def test_a_wrapped_line_is_long_and_has_several_words(line: str, continues: bool) -> None:
+    assert continues_on_next_line(line, "vers la mer", is_wrapped=True) is continues
+    assert not continues_on_next_line(line, "vers la mer", is_wrapped=False)
+    assert not continues_on_next_line(line, "Vers la mer", is_wrapped=True)

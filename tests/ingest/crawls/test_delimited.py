@@ -126,3 +126,11 @@ def test_a_cut_line_of_json_is_told_from_a_wrong_one(tmp_path: Path, cut: int) -
     (tmp_path / "a.jsonl").write_bytes(line + b"\n" + line[:-40] + b"\n" + line[:-cut])
     _, rejects = _read(tmp_path / "a.jsonl")
     assert rejects == [(2, "not_json"), (3, "file_truncated")]
+
+
+@pytest.mark.parametrize("header", ["url,time", "time,text", "url,text"])
+def test_a_header_without_address_text_or_time_is_not_a_crawl(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "crawl.csv"
+    path.write_text(f"{header}\nhttps://a.example/,1700000000\n")
+    with pytest.raises(FormatError, match=f"expected a header with .*found {header[:3]}"):
+        _read(path, format="csv")
