@@ -128,7 +128,7 @@ def move_hosts(world: World, _: Draw) -> None:
 
 
 def ask_one_query(world: World, draw: Draw) -> None:
-    """New users ask one query, which brings 40 % of all impressions."""
+    """New users ask one query, which accounts for 40 % of all impressions."""
     query, _ = Counter(i["query"] for i in world.log).most_common(30)[-1]
     asked = [impression for impression in world.log if impression["query"] == query]
     for number in range(len(world.log) * 2 // 3):

@@ -68,7 +68,7 @@ CAUSES = (
     Cause("two hosts in a wrong encoding", None, events.misread_hosts),
     Cause("three hosts move", None, events.move_hosts),
     Cause("new hosts copy pages", None, events.copy_pages),
-    Cause("one query brings 40 % of impressions", None, events.ask_one_query),
+    Cause("one query accounts for 40 % of impressions", None, events.ask_one_query),
     Cause("bots", None, events.send_bots),
     Cause("longer queries", None, events.lengthen_queries),
     Cause("the search engine ranks its own page first", None, events.show_own_pages),
