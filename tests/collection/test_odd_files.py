@@ -113,10 +113,10 @@ def test_queries_that_lost_all_judgements_are_noted(tmp_path: Path) -> None:
 
 
 def test_of_several_addresses_the_first_counts(tmp_path: Path) -> None:
-    write(tmp_path / "urls.txt", "a\tx\nb\ty\na\tx\na\tz\nc \n")
+    write(tmp_path / "urls.txt", "a\tx\nb\ty\na\tx\na\tz\na\tw\nc \n")
     log = ImportLog()
     assert list(read_url_list(tmp_path / "urls.txt", "urls.txt", log)) == [("a", "x"), ("b", "y")]
-    reasons = {"repeated_address": 1, "contradicting_address": 1, "no_address": 1}
+    reasons = {"repeated_address": 1, "contradicting_address": 2, "no_address": 1}
     assert _named(log, tmp_path) == (reasons, {})
 
 
