@@ -69,7 +69,7 @@ def describe_package(entry_point: EntryPoint) -> str:
 
 
 def plugin_packages(group: str, names: Iterable[str]) -> dict[str, str]:
-    """Return a dict from plug-in name to package name and version, for the plug-ins in `names`."""
+    """Return a dict mapping each known plug-in in `names` to its package name and version."""
     known = find_plugins(group)
     return {name: describe_package(known[name]) for name in names if name in known}
 

@@ -60,10 +60,12 @@ class CrawlTables:
     sampling: DocumentParameters | None = None
 
     def create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create the views `crawled_from`, `crawled_to` and `shown_to`.
+        """Create views with the ids of the crawled pages and of the shown documents.
 
-        Create an empty table instead of a view if the data are unknown. Also set the variables
-        `crawl_from_known` and `crawl_to_known`.
+        The views `crawled_from` and `crawled_to` contain the pages of the earlier and of the later
+        crawl; `shown_to` contains the documents shown in the later snapshot. An empty table
+        replaces a view whose data are unknown. The variables `crawl_from_known` and
+        `crawl_to_known` record whether the pages of each crawl are known.
         """
         for name, table in (
             ("crawled_from", self.pages_from),

@@ -124,7 +124,7 @@ def evaluate(
 
 
 def find_qrels(folder: Path) -> dict[str, Path]:
-    """Return a dict from snapshot name to the path of its qrels file.
+    """Return a dict mapping each snapshot name to the path of its qrels file.
 
     Warns about files that are not read although their names contain `qrels`, such as `.qrels.xz`,
     and about snapshot names that do not show the chronological order.
@@ -161,13 +161,13 @@ def find_qrels(folder: Path) -> dict[str, Path]:
 
 
 def qrels_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return a dict from the names of a collection's snapshots to the paths of their qrels."""
+    """Return a dict mapping each snapshot name of a collection to the path of its qrels."""
     folders = folders_by_snapshot(collection)
     return {name: folder / "qrels.parquet" for name, folder in folders.items()}
 
 
 def folders_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return a dict from the names of a collection's snapshots to their folders."""
+    """Return a dict mapping each snapshot name of a collection to its folder."""
     return {name: collection.snapshot(name).folder for name in collection.snapshots}
 
 

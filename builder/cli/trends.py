@@ -248,7 +248,7 @@ def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
     """Check that the chart is an SVG file and does not overwrite an input file.
 
     Raises:
-        UsageError: The chart path has another suffix, or is the path of an input file.
+        UsageError: The chart path has a suffix other than `.svg`, or is the path of an input file.
     """
     if chart is not None:
         if chart.suffix.lower() != ".svg":

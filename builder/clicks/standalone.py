@@ -145,7 +145,7 @@ def _replace_model(params: ClickParameters, model: str) -> ClickParameters:
 def _accumulate_totals(
     batches: Iterator[pa.RecordBatch], totals: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches unchanged, and add their numbers of pairs and clicks to `totals`."""
+    """Yield batches unchanged, and add their pair and click counts to `totals`."""
     for batch in batches:
         totals["pairs"] += len(batch)
         totals["never_examined"] += int(np.count_nonzero(batch["examinations"].to_numpy() == 0))

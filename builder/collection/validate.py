@@ -142,8 +142,8 @@ def _select_checks(
     for check_id, severity in severities.items():
         if check_id not in {check.id for check in checks}:
             raise UsageError(
-                f"--severity: unknown check {check_id!r}; expected a full check id, such as "
-                f"{CHECKS[0].id}={severity}"
+                f"--severity: unknown check {check_id!r}; use the full check id, for example "
+                f"--severity {CHECKS[0].id}={severity}"
             )
         if severity not in SEVERITIES:
             raise UsageError(

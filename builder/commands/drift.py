@@ -172,7 +172,7 @@ def _missing_shown_documents(
 def _crawled_documents(
     collection: Collection, pair: tuple[str, str], scratch: Path
 ) -> dict[str, Table[Pages]]:
-    """Return a dict from snapshot name to a table of the documents in its crawl.
+    """Return a dict mapping each snapshot name to a table of the documents in its crawl.
 
     The result is empty if the collection does not record which crawls contained a document.
     """

@@ -34,10 +34,11 @@ class RowGroup(NamedTuple):
     page_files: tuple[Path, ...]
 
     def read_pages(self) -> pl.DataFrame:
-        """Read the pages whose texts are in the row group; return them without texts.
+        """Read the metadata of the pages whose texts are in the row group.
 
-        The columns are those of `schemas.Pages`, `doc_id`, and `row`, the index of the page's text
-        within the row group.
+        Returns:
+            The columns of `schemas.Pages`, `doc_id`, and `row`: the index of the page's text in
+            the row group.
         """
         with parquet.open_file(self.path) as file:
             fetches = file.read_row_group(self.number, ["number"], use_threads=False)["number"]

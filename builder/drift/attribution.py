@@ -1,6 +1,6 @@
 """Attributes the change in a system's mean score to documents, queries and judgements.
 
-Reads the runs of one system on two snapshots, the qrels of both snapshots, the ids of the documents
+Takes the runs of one system on two snapshots, the qrels of both snapshots, the ids of the documents
 that did not change, and a function that scores a run. Returns the change in the mean score, the
 contribution of each component (documents, queries, judgements), and the residual: the part of the
 change that no component explains.

@@ -17,7 +17,7 @@ from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
 EVIDENCE_BOUNDS = (0, 1, 3, 6, 11, 21, 51, 101)
-"""Lower bounds of the classes of examination counts for which label stability is reported."""
+"""Lower bounds of the bins of examination counts for which label stability is reported."""
 
 GRADE_COUNTS = "SELECT index, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
 

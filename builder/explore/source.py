@@ -93,7 +93,7 @@ class CollectionSource:
             cursor.interrupt()
 
     def close(self) -> None:
-        """Stop all statements, and close the connection unless a statement is still running."""
+        """Interrupt all statements; close the connection unless a statement is still running."""
         self.stop_statements()
         if not self._running:
             self._connection.close()

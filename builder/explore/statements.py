@@ -43,7 +43,7 @@ class Statement:
         return {name: self.values[name] for name in _PARAMETER.findall(self.sql)}
 
     def identifiers(self) -> frozenset[str]:
-        """Return all lower-case words in the SQL, including the names of its tables and macros."""
+        """Return all lowercase words in the SQL, including the names of its tables and macros."""
         return frozenset(_NAME.findall(self.sql))
 
     def inline_parameters(self) -> str:

@@ -39,9 +39,10 @@ CRAWL_ADVICE = {
 MIN_SHARE = 0.1
 """Advice is given if more than this share of the records is rejected for the same reason."""
 LATE_SHARE = 1 / 3
-"""Impressions seem split if at least this share of them begins after the most common first rank."""
+"""Impressions are reported as split if at least this share of them begins after the most common
+first rank; for example, at 11 instead of 1."""
 SINGLE_SHARE = 0.9
-"""Impressions seem split if at least this share of them has a single result."""
+"""Impressions are reported as split if at least this share of them has a single result."""
 MIN_SINGLES = 10
 """Smallest number of impressions for which a high share of single results is reported."""
 SPLIT_ADVICE = (

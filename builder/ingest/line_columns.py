@@ -173,10 +173,10 @@ def _parse_lines_in_one_call(
 
 def _has_valid_ignored_fields(data: bytes) -> bool:
     """Whether the ignored fields, which Arrow does not fully check, are valid JSON in UTF-8."""
-    return not _needs_single_line_parser(data) and _is_utf8(data)
+    return not _needs_line_by_line_parser(data) and _is_utf8(data)
 
 
-def _needs_single_line_parser(data: bytes) -> bool:
+def _needs_line_by_line_parser(data: bytes) -> bool:
     """Return whether the lines must be parsed one at a time, not in one call of the JSON reader.
 
     The reason is a line that may contain a number that is invalid in JSON, or may be nested too

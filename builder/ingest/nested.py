@@ -16,7 +16,7 @@ def has_column(schema: pa.Schema, name: str) -> bool:
 
 
 def existing_column_names(schema: pa.Schema, names: Iterable[str]) -> list[str]:
-    """Return the names that refer to a column or struct field of a schema, without duplicates."""
+    """Return the names that a schema has as a column or struct field, without duplicates."""
     return [name for name in dict.fromkeys(names) if has_column(schema, name)]
 
 

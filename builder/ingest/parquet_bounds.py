@@ -57,8 +57,8 @@ def read_bounded_batches(
     for batch in file.iter_batches(rows_decoded_at_once, columns=columns, use_threads=False):
         part = (
             batch
-            if _is_plain_schema(batch.schema, names)
-            else _to_plain_batch(batch, columns, decoders)
+            if _is_normalized_schema(batch.schema, names)
+            else _normalize_batch(batch, columns, decoders)
         )
         total_bytes, part_bytes, count = (
             total_bytes + part.nbytes,
@@ -76,38 +76,38 @@ def read_bounded_batches(
 
 
 @lru_cache(maxsize=8)
-def _is_plain_schema(schema: pa.Schema, columns: tuple[str, ...] | None) -> bool:
+def _is_normalized_schema(schema: pa.Schema, columns: tuple[str, ...] | None) -> bool:
     """Whether a schema has exactly these columns, and no dictionary, string view or binary type."""
     return (
         columns in (None, tuple(schema.names))
-        and schema == _plain_schema(schema)
+        and schema == _normalized_schema(schema)
         and not any(map(contains_binary, schema.types))
     )
 
 
-def _to_plain_batch(
+def _normalize_batch(
     batch: pa.RecordBatch, columns: Sequence[str] | None, decoders: Decoders
 ) -> pa.RecordBatch:
     """Select columns by name; decode dictionaries, and convert string views and binary to text."""
     selected = batch if columns is None else select_columns(batch, columns)
-    return _binary_columns_to_text(selected.cast(_plain_schema(selected.schema)), decoders)
+    return _binary_columns_to_text(selected.cast(_normalized_schema(selected.schema)), decoders)
 
 
-def _plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Return a schema in which plain types replace dictionary and string view types."""
-    return pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
+def _normalized_schema(schema: pa.Schema) -> pa.Schema:
+    """Return a schema in which value types and strings replace dictionaries and string views."""
+    return pa.schema([pa.field(field.name, _normalized_type(field.type)) for field in schema])
 
 
-def _plain_type(dtype: pa.DataType) -> pa.DataType:
-    """Return the plain type for a dictionary or string view type, or for a list of such a type."""
+def _normalized_type(dtype: pa.DataType) -> pa.DataType:
+    """Return the type that replaces a dictionary or string view type, or a list of such a type."""
     if pa.types.is_dictionary(dtype):
         return dtype.value_type
     if pa.types.is_string_view(dtype):
         return pa.string()
     if pa.types.is_list(dtype):
-        return pa.list_(_plain_type(dtype.value_type))
+        return pa.list_(_normalized_type(dtype.value_type))
     if pa.types.is_large_list(dtype):
-        return pa.large_list(_plain_type(dtype.value_type))
+        return pa.large_list(_normalized_type(dtype.value_type))
     return dtype
 
 

@@ -49,7 +49,10 @@ def to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
 
 
 def _numbers_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
-    """Convert numbers to Unix seconds; null if out of range, or a date such as 20220601."""
+    """Convert numbers to Unix seconds.
+
+    Numbers that are out of range or look like a date (such as 20220601) become null.
+    """
     is_null = times.is_null().to_numpy(zero_copy_only=False)
     numbers = times.fill_null(0).to_numpy()
     is_date = (numbers >= DATE_NUMBERS[0]) & (numbers <= DATE_NUMBERS[1])

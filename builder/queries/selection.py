@@ -24,7 +24,7 @@ from builder.queries.rules import (
     selection_rules,
 )
 from builder.queries.stop_lists import read_stop_lists
-from builder.queries.unmatched import track_stop_list_entries, track_topic_names
+from builder.queries.unmatched import create_stop_list_tracker, create_topic_name_tracker
 from builder.queries.verdicts import excluded_keys, note_unmatched_filters
 from builder.runtime.ledger import RejectWriter, RowLedger
 from builder.runtime.limits import ResourceLimits
@@ -76,8 +76,8 @@ def select_queries(
     excluded_users = pl.concat(users.values()).unique() if users else None
     topic_rows = topics.scan().collect()
     lists = (
-        track_stop_list_entries(stop_list, params),
-        track_topic_names(topic_rows, params),
+        create_stop_list_tracker(stop_list, params),
+        create_topic_name_tracker(topic_rows, params),
     )
     ledger = RowLedger("queries")
     with select_k_anonymous_queries(

@@ -31,7 +31,7 @@ class UnmatchedEntries:
     Args:
         entries: Columns `folded` (text) and `name` (shown in the note). Rows with the same name
             form one entry; a query matches an entry if it matches any text of the entry.
-        matching: Matching policy, or `query` if an entry matches only equal queries.
+        matching: Matching policy, or `query` if an entry matches only identical queries.
         subject: Beginning of the note on unmatched entries, such as "entries of select.stop_lists
             that match no query".
         advice: End of the note, which says what to do if an entry should match queries.
@@ -79,7 +79,7 @@ class UnmatchedEntries:
         return normalized_text_expr(folded, self._matching)
 
 
-def track_stop_list_entries(
+def create_stop_list_tracker(
     stop_list: pl.DataFrame, params: SelectionParameters
 ) -> UnmatchedEntries:
     """Return the entries of stop lists, none of which has matched a query yet.
@@ -96,7 +96,9 @@ def track_stop_list_entries(
     )
 
 
-def track_topic_names(topics: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
+def create_topic_name_tracker(
+    topics: pl.DataFrame, params: SelectionParameters
+) -> UnmatchedEntries:
     """Return the topics and suspicious aliases, none of which has matched a query yet.
 
     An alias is suspicious if it looks like several aliases or contains wildcards.

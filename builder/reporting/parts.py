@@ -21,7 +21,7 @@ MAX_HALF_WIDTH_COLUMNS = 6
 """Maximum number of columns of a table that fits next to another figure at half width."""
 
 MAX_TEXT_COLUMNS = 12
-"""Maximum number of columns of a heat map with visible texts; wider maps show tooltips."""
+"""Maximum number of columns of a heat map that shows its cell texts; wider maps use tooltips."""
 
 
 @dataclass(frozen=True)

@@ -108,8 +108,8 @@ def step_identity_changes(before: Identity | None, now: Identity) -> tuple[str, 
     reasons += _describe_value_changes("", before["parameters"], now["parameters"], ".")
     reasons += _describe_value_changes(
         "",
-        _use_readable_setting_names(before["context"]),
-        _use_readable_setting_names(now["context"]),
+        _replace_argument_names(before["context"]),
+        _replace_argument_names(now["context"]),
         " ",
     )
     reasons += [
@@ -121,7 +121,7 @@ def step_identity_changes(before: Identity | None, now: Identity) -> tuple[str, 
     return tuple(reasons)
 
 
-def _use_readable_setting_names(context: Mapping[str, Any]) -> dict[str, Any]:
+def _replace_argument_names(context: Mapping[str, Any]) -> dict[str, Any]:
     """Replace each argument name that has a readable name in `CONTEXT_NAMES`."""
     return {CONTEXT_NAMES.get(name, name): value for name, value in context.items()}
 

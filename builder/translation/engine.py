@@ -194,7 +194,7 @@ class CTranslate2Engine:
         block = batch.block
         with self._reraise_engine_errors():
             hypotheses = [result.result().hypotheses[0] for result in batch.results]
-        outputs = self._convert_hypotheses([block.pieces[i] for i in batch.indices], hypotheses)
+        outputs = self._hypotheses_to_outputs([block.pieces[i] for i in batch.indices], hypotheses)
         block.outputs_by_part.update(
             zip((block.texts[i] for i in batch.indices), outputs, strict=True)
         )
@@ -238,7 +238,7 @@ class CTranslate2Engine:
     def _max_output_tokens(self, source_length: int) -> int:
         return min(self.params.max_target_pieces, GROWTH * source_length + SLACK)
 
-    def _convert_hypotheses(
+    def _hypotheses_to_outputs(
         self, pieces: Sequence[list[str]], hypotheses: Sequence[list[str]]
     ) -> Iterator[ModelOutput]:
         """Convert the decoded hypotheses of a batch to outputs, in the same order."""

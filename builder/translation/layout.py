@@ -71,7 +71,7 @@ def normalize_text(text: str) -> str:
     return _SPACES.sub(" ", _CONTROL.sub(" ", text)).strip()
 
 
-def split_text(text: str) -> TextLayout:
+def split_into_sentences(text: str) -> TextLayout:
     """Split a text into sentences and the gaps between them, such as line breaks."""
     segments: list[Segment] = []
     gaps = [""]

@@ -20,7 +20,12 @@ from builder.translation.engine import RETRY_DECODING
 from builder.translation.engines import StreamingEngine, TranslationEngine, translate_blocks
 from builder.translation.forms import normalize_case, restore_case_and_punctuation
 from builder.translation.language import flag_english_sentences
-from builder.translation.layout import Segment, TextLayout, single_sentence_layout, split_text
+from builder.translation.layout import (
+    Segment,
+    TextLayout,
+    single_sentence_layout,
+    split_into_sentences,
+)
 from builder.translation.memory import TranslationMemory
 from builder.translation.outcomes import (
     FlaggedOutput,
@@ -115,7 +120,7 @@ class Translator:
 
     def prepare(self, texts: Sequence[str], kind: TextKind = TextKind.TEXT) -> PreparedTexts:
         """Split texts into sentences, and determine which sentences must be decoded."""
-        split = split_text if kind is TextKind.TEXT else single_sentence_layout
+        split = split_into_sentences if kind is TextKind.TEXT else single_sentence_layout
         layouts = tuple(map(split, texts))
         copy_reasons = tuple(self._reasons_to_copy(layouts, kind))
         wanted = frozenset(

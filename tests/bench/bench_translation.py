@@ -21,7 +21,7 @@ from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.translation import translate
 from builder.translation.engine import CTranslate2Engine
-from builder.translation.layout import split_text
+from builder.translation.layout import split_into_sentences
 from schemas import Documents, Queries
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -64,12 +64,12 @@ def _throughput(folder: Path, first: pl.DataFrame, second: pl.DataFrame) -> list
     params = TranslationParameters(model=bundled_model_folder(), retry=False)
     limits = ResourceLimits(scratch=folder, threads=THREADS, memory=2 * 2**30)
     engine = CTranslate2Engine.load(bundled_model_folder(), params, THREADS)
-    sentences = {s.text for text in first["text"] for s in split_text(text).segments}
+    sentences = {s.text for text in first["text"] for s in split_into_sentences(text).segments}
     seconds = _stage(folder, "first", first, params, limits)
     decoded = _decoded(engine, sorted(sentences), params)
     again = _stage(folder, "second", second, params, limits)
     note = f"{len(sentences):,} sentences of {first.height:,} pages"
-    later = {s.text for text in second["text"] for s in split_text(text).segments}
+    later = {s.text for text in second["text"] for s in split_into_sentences(text).segments}
     new = sum(map(len, later - sentences)) / sum(map(len, sentences))
     return [
         {

@@ -11,7 +11,7 @@ from builder.translation.cutting import (
     split_to_size,
 )
 from builder.translation.forms import restore_case_and_punctuation
-from builder.translation.layout import normalize_text, single_sentence_layout, split_text
+from builder.translation.layout import normalize_text, single_sentence_layout, split_into_sentences
 from builder.translation.wrapping import continues_on_next_line
 
 
@@ -34,12 +34,12 @@ from builder.translation.wrapping import continues_on_next_line
     ],
 )
 def test_sentences_of_a_line(line: str, sentences: list[str]) -> None:
-    assert [segment.text for segment in split_text(line).segments] == sentences
+    assert [segment.text for segment in split_into_sentences(line).segments] == sentences
 
 
 def test_lines_broken_by_a_margin_are_one_sentence_and_break_again() -> None:
     text = "Le petit chien noir de la voisine qui mange dans le\njardin de la maison. Fin."
-    layout = split_text(text)
+    layout = split_into_sentences(text)
     assert [segment.text for segment in layout.segments] == [
         "Le petit chien noir de la voisine qui mange dans le jardin de la maison.",
         "Fin.",
@@ -52,7 +52,7 @@ def test_lines_broken_by_a_margin_are_one_sentence_and_break_again() -> None:
 
 def test_headings_and_items_keep_their_lines_and_marks() -> None:
     text = "TITRE\n\n  - un chat\n  - un chien\n\n1) Première étape\nFin"
-    layout = split_text(text)
+    layout = split_into_sentences(text)
     assert len(layout.segments) == 5
     upper = [segment.text.upper() for segment in layout.segments]
     assert layout.fill(upper) == "TITRE\n\n  - UN CHAT\n  - UN CHIEN\n\n1) PREMIÈRE ÉTAPE\nFIN"
@@ -64,7 +64,7 @@ LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 @given(st.text().map(lambda text: text.replace("\x1f", "")))
 def test_a_text_filled_with_its_own_sentences_is_the_text(text: str) -> None:
     """But for U+001F, a space to some: documents have no such control characters."""
-    layout = split_text(text)
+    layout = split_into_sentences(text)
     filled = layout.fill([segment.text for segment in layout.segments])
     assert normalize_text(filled) == normalize_text(text)
     for end in LINE_ENDS:
@@ -74,7 +74,7 @@ def test_a_text_filled_with_its_own_sentences_is_the_text(text: str) -> None:
 @given(st.lists(st.sampled_from(["Il dort.", "un deux", "dans le", "- x", "", "3.", "A. B."])))
 def test_lines_are_kept(lines: list[str]) -> None:
     text = "\n".join(lines)
-    layout = split_text(text)
+    layout = split_into_sentences(text)
     assert layout.fill(["x"] * len(layout.segments)).count("\n") == text.count("\n")
     assert layout.fill([""] * len(layout.segments)).count("\n") == text.count("\n")
 
@@ -88,7 +88,10 @@ def test_sentence_ends_ascend_within_the_line(line: str) -> None:
 
 def test_tabs_between_cells_are_kept() -> None:
     """The cells of a row were one sentence, and the tabs between them spaces."""
-    assert split_text("Nom\t\tPrix\n12\t").fill(["Name", "Price", "12"]) == "Name\t\tPrice\n12\t"
+    assert (
+        split_into_sentences("Nom\t\tPrix\n12\t").fill(["Name", "Price", "12"])
+        == "Name\t\tPrice\n12\t"
+    )
 
 
 def test_a_query_is_one_sentence() -> None:

@@ -17,7 +17,7 @@ from builder import BuildReport
 from builder.errors import FormatError
 from builder.parameters import TranslationParameters
 from builder.translation.engine import CTranslate2Engine
-from builder.translation.layout import split_text
+from builder.translation.layout import split_into_sentences
 from builder.translation.memory import TranslationMemory
 from builder.translation.text_cache import TextCache
 
@@ -181,7 +181,7 @@ def test_every_sentence_is_published_with_what_stands_for_it(
     assert sentences.equals(sentences.sort("id", "field", "sentence"))
     row = documents.row(0, named=True)
     of_row = sentences.filter(pl.col("id") == row["doc_id"], pl.col("field") == "text")
-    assert split_text(row["text"]).fill(of_row["en"].to_list()) == row["text_en"]
+    assert split_into_sentences(row["text"]).fill(of_row["en"].to_list()) == row["text_en"]
     collisions = pl.read_parquet(june.folder / "query_collisions.parquet")
     doubled = queries.filter(pl.col("text_en").is_duplicated())
     assert set(doubled["query_id"]) <= set(collisions["query_id"])

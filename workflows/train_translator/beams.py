@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.parameters import TranslationParameters
 from builder.translation.engine import CTranslate2Engine
-from builder.translation.layout import split_text
+from builder.translation.layout import split_into_sentences
 from workflows.train_translator.evaluate import evaluate
 from workflows.train_translator.points import BEAM_SETS
 
@@ -38,7 +38,9 @@ def measure(folders: dict[str, Path], pages: list[str], data: Path) -> list[dict
         pages: Texts to translate.
         data: Folder with the validation set.
     """
-    sentences = [[segment.text for segment in split_text(page).segments] for page in pages]
+    sentences = [
+        [segment.text for segment in split_into_sentences(page).segments] for page in pages
+    ]
     *_, last = folders
     found = []
     for name, folder in folders.items():

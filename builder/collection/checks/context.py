@@ -58,7 +58,7 @@ class ValidationContext:
 
     @property
     def are_tables_loaded(self) -> bool:
-        """Whether the tables have been read, because a check used `table_summaries`."""
+        """Whether the tables have been read, which the first use of `table_summaries` does."""
         return "table_summaries" in vars(self)
 
     def list_tables(self) -> Iterator[tuple[str, Table]]:

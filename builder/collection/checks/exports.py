@@ -44,12 +44,14 @@ def _compare_file(context: ValidationContext, where: str, rows: pl.LazyFrame) ->
     path = context.collection.path / where
     if path.is_file():
         yield from _compare_rows(_read_rows(path), rows.collect(), where)
-        yield from _find_published_crlf(context, path, b"\r\n")
+        yield from _find_crlf_line_endings(context, path, b"\r\n")
     elif _has_exports(context):
         yield where, MISSING, 1, ()
 
 
-def _find_published_crlf(context: ValidationContext, path: Path, line: bytes) -> Iterator[Defect]:
+def _find_crlf_line_endings(
+    context: ValidationContext, path: Path, line: bytes
+) -> Iterator[Defect]:
     """Report a file with CRLF line endings, unless LB003 reports the file as changed."""
     where = path.relative_to(context.collection.path).as_posix()
     entry = context.manifest["files"].get(where, {})
@@ -110,7 +112,7 @@ def _compare_documents(
             continue
         exported = _read_documents(folder)
         for path in sorted(folder.iterdir()):
-            yield from _find_published_crlf(context, path, b"<DOC>\r\n")
+            yield from _find_crlf_line_endings(context, path, b"<DOC>\r\n")
         yield from _compare_rows(exported, expected, where, "documents")
         if exported.height != expected.height:
             message = f"the export has {exported.height} documents, but the table has "

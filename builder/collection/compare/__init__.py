@@ -167,9 +167,9 @@ def _describe_changed_files(version: Collection, table: str) -> list[str]:
 def _release_id_tables(
     old: Collection, new: Collection, path: str
 ) -> tuple[ReleaseIdFrame, ReleaseIdFrame]:
-    """Return the `ReleaseIds` tables of both versions for the snapshot that contains a table.
+    """Return the old and the new `ReleaseIds` table of the snapshot that contains a table.
 
-    The table is None for a version that is not an imported release.
+    Either is None if that version is not an imported release.
 
     Args:
         old: Old version.

@@ -188,9 +188,9 @@ def _document_bodies(documents: pl.DataFrame, *, keep_blank_lines: bool) -> pl.S
 def iter_documents(
     documents: Table, suffix: str, progress: Progress, doc_numbers: pl.DataFrame | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield the documents that have a text in the given language, in batches.
+    """Yield the documents that have text in the given language, in batches.
 
-    The columns are `docno`, `title` and `text`. Documents without a text in this language, which
+    The columns are `docno`, `title` and `text`. Documents without text in this language, which
     occur in imported releases, are skipped. See `render_trec_documents` for the arguments.
     """
     columns = ["doc_id", f"title{suffix}", f"text{suffix}"]
@@ -269,7 +269,7 @@ def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
 
 
 def qrel_line_expr() -> pl.Expr:
-    """Return an expression for the line of a judgement, `query_id 0 doc_id grade`."""
+    """Return an expression for a qrels line, `query_id 0 doc_id grade`."""
     return pl.format("{} 0 {} {}", "query_id", "doc_id", "grade")
 
 

@@ -1,4 +1,4 @@
-"""Counts the queries and documents that an export omits because they have no text in a language.
+"""Counts the queries and documents that an export omits because they have no text in its language.
 
 Only imported releases have such queries and documents.
 """

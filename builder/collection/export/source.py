@@ -46,7 +46,7 @@ class SnapshotTables:
         return self._open_table("qrels", Qrels)
 
     def query_texts(self, suffix: str) -> pl.DataFrame:
-        """Return `query_id`, `text` and `split` of all queries that have a text in a language.
+        """Return `query_id`, `text` and `split` of all queries that have text in a language.
 
         Args:
             suffix: Column suffix of the language, such as `""` or `"_en"`.

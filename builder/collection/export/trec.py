@@ -114,7 +114,7 @@ def _unique_query_ids(queries: Table, qrels: Table) -> pl.Series:
 
 
 def query_texts(queries: Table, suffix: str) -> pl.LazyFrame:
-    """Return `query_id`, `text` and `split` of all queries that have a text in a language.
+    """Return `query_id`, `text` and `split` of all queries that have text in a language.
 
     Args:
         queries: Queries of a snapshot.

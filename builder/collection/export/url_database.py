@@ -51,7 +51,7 @@ def write_url_database(
 
 
 def describe_omitted_urls(export: Path) -> list[str]:
-    """Return a list of one line with the number of omitted URLs; an empty list if there are none.
+    """Return a one-element list that says how many URLs are omitted, or an empty list if none are.
 
     Args:
         export: Folder of the export.

@@ -102,7 +102,7 @@ def _parse_trec_document(
         return "document_without_id"
     if body_start < 0 or body_end < body_start:
         return "document_without_text"
-    fields, unread = _parse_fields(head + record[body_end + len(b"</TEXT>") :])
+    fields, unread = _parse_fields_around_text(head + record[body_end + len(b"</TEXT>") :])
     body = _BETWEEN_TEXTS.sub(b"\n", record[body_start + len(b"<TEXT>") : body_end])
     try:
         texts = [part.decode("utf-8") for part in (fields.get(b"TITLE", b""), body)]
@@ -118,7 +118,7 @@ def _parse_trec_document(
     return ReleaseDocument(doc_id, *titled, number, url)
 
 
-def _parse_fields(outside_text: bytes) -> tuple[dict[bytes, bytes], str]:
+def _parse_fields_around_text(around_text: bytes) -> tuple[dict[bytes, bytes], str]:
     """Return the fields of a document except `<TEXT>`, and any content that is not imported."""
     fields: dict[bytes, bytes] = {}
 
@@ -126,7 +126,7 @@ def _parse_fields(outside_text: bytes) -> tuple[dict[bytes, bytes], str]:
         value = field[2].strip()
         return b"" if fields.setdefault(field[1], value) == value else field[0]
 
-    rest = _FIELD.sub(take_first, outside_text)
+    rest = _FIELD.sub(take_first, around_text)
     is_read = not _TAG.sub(b"", rest).strip()
     unread = b"" if is_read else re.sub(rb"</?DOC>|\s+", b" ", rest).strip()
     return fields, unread.decode("utf-8", "replace")

@@ -228,7 +228,7 @@ def find_changed_topics(
 def count_queries_outside_topics(
     connection: duckdb.DuckDBPyConnection, excluded_topics: list[str]
 ) -> ExpectedQueryCounts:
-    """Return the counts of the expected queries that have none of the excluded topics."""
+    """Count the expected queries without an excluded topic: all, missing and below trend."""
     rows = connection.execute(COUNTS_WITHOUT_TOPICS, [excluded_topics]).fetchall()
     return ExpectedQueryCounts(*rows[0])
 

@@ -199,8 +199,8 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
 def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the grade shares of pairs judged in both snapshots.
 
-    If the shares differ, the grades of judgements with equal counts of clicks and examinations are
-    also compared.
+    If the shares differ, the grade thresholds and priors are compared too. Unless they decide the
+    outcome, so are the grades of judgements with the same click and examination counts.
     """
     table = _count_common_grades(connection)
     total = sum(map(sum, table))

@@ -141,7 +141,7 @@ class ShareComparison:
 
     @property
     def reaches_min_difference(self) -> bool:
-        """Whether the shares differ by at least `min_difference`, even if only by chance."""
+        """Whether the shares differ by at least `min_difference`, significantly or not."""
         before, after = self.shares
         return abs(after - before) >= self.min_difference
 

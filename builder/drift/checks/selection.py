@@ -94,10 +94,10 @@ def _describe_topics(changed_topics: list[dict[str, Any]]) -> str:
 
 
 def _outcome_if_no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Return the outcome if no topic changed.
+    """Return the outcome when no changed topic was found.
 
-    It is undecided if the deletion of some topic could not have been detected; otherwise, the
-    topics are the same.
+    It is undecided if there are topics with too few queries for a deletion to be detected;
+    otherwise, the topics are the same.
     """
     says = "no topic lost or gained its frequent queries all at once"
     undetectable = find_undetectable_topics(connection)

@@ -237,7 +237,7 @@ def _fit_count_models(
     for label, (table, value) in COLUMNS_WITH_MINIMUM.items():
         before, after = count_rows_by_value(connection, table, value)
         if before and after:
-            growth = _sum_common_values(connection, table, value)
+            growth = _sum_over_shared_rows(connection, table, value)
             queries = _count_queries_by_smallest_value(connection, table, value)
             forward = PoissonCountModel(before, growth, queries[0])
             yield label, (forward, PoissonCountModel(after, (growth[1], growth[0]), queries[1]))
@@ -288,7 +288,7 @@ def _count_queries_by_smallest_value(
     return before, after
 
 
-def _sum_common_values(
+def _sum_over_shared_rows(
     connection: duckdb.DuckDBPyConnection, table: str, value_sql: str
 ) -> tuple[int, int]:
     """Return the sums of the values in each snapshot, over the rows that are in both snapshots.

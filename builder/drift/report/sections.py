@@ -150,19 +150,21 @@ def checks_section(drift: Drift) -> Markup:
         "Construction checks",
         f"{numbers.pluralize(len(checks), 'check')}: {len(found)} found a construction change, "
         f"{len(clear)} did not, {len(unknown)} could not decide from this collection.",
-        _check_table("Construction changes", found) if found else None,
-        _collapsed_check_table("Checks without a change", clear),
-        _collapsed_check_table(UNDECIDED_HEADING, unknown),
+        _render_checks_table("Construction changes", found) if found else None,
+        _render_collapsed_checks_table("Checks without a change", clear),
+        _render_collapsed_checks_table(UNDECIDED_HEADING, unknown),
     )
 
 
-def _collapsed_check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup | None:
+def _render_collapsed_checks_table(
+    caption: str, checks: Sequence[Mapping[str, Any]]
+) -> Markup | None:
     if not checks:
         return None
-    return collapsible(f"{caption} ({len(checks)})", _check_table(caption, checks))
+    return collapsible(f"{caption} ({len(checks)})", _render_checks_table(caption, checks))
 
 
-def _check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup:
+def _render_checks_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup:
     rows: list[Row] = [
         [
             " \N{RIGHTWARDS ARROW} ".join(check["snapshots"]),

@@ -32,12 +32,12 @@ MAX_TERMS = 4
 
 @dataclass(frozen=True)
 class KeyQueryParameters:
-    """Parameters of keyqueries.
+    """Parameters of the keyquery baseline.
 
     Args:
         fb_docs: Maximum number of relevant documents per query.
-        fb_terms: Maximum number of candidate terms from the query (the rarest) and, separately,
-            from its relevant documents.
+        fb_terms: Maximum number of candidate terms taken from each of two sources: the query (its
+            rarest terms) and its relevant documents.
         max_terms: Maximum number of terms in a keyquery, up to `MAX_TERMS`.
         top: Cutoff of the DCG by which keyqueries are chosen.
         min_results: Minimum number of documents that a keyquery must retrieve.

@@ -53,7 +53,7 @@ def run_sanity_check(
     *,
     progress: Progress | None = None,
 ) -> list[SanityCheckRow]:
-    """Evaluate BM25 on every snapshot, in each language in which all queries have a text.
+    """Evaluate BM25 on every snapshot, in each language in which all queries have text.
 
     Args:
         snapshots: Snapshots in chronological order.
@@ -75,7 +75,7 @@ def run_sanity_check(
 
 
 def _has_query_texts(folder: Path, suffix: str) -> bool:
-    """Return whether all queries of a snapshot have a text in the column `text` + `suffix`."""
+    """Return whether all queries of a snapshot have text in the column `text` + `suffix`."""
     texts = parquet.read(folder / "queries.parquet", [f"text{suffix}"])
     return texts.height > 0 and texts.to_series().null_count() == 0
 

@@ -29,7 +29,7 @@ COLUMNS = {"query_id": pl.String(), "measure": pl.String(), "score": pl.Float64(
 SOURCE_COLUMNS = {"system": pl.String(), "snapshot": pl.String()}
 """Optional columns of a CSV score table, as in the output of `longeval evaluate --per-query`."""
 ROUNDING = 1e-6
-"""Maximum rounding error by which a score of another tool may be below 0 or above 1."""
+"""Rounding tolerance: how far a score computed by another tool may lie outside [0, 1]."""
 SNIFF_BYTES = 2**16
 """Number of bytes read to detect the format from the first line."""
 SUMMARY_ID = "all"

@@ -141,7 +141,7 @@ def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Ite
 def parse_batch(
     batch: FetchBatch, _: ResourceLimits, params: CrawlParameters
 ) -> list[NumberedPage]:
-    """Parse a batch of fetches; return the number and raw page or reject reason of each record."""
+    """Parse a batch of fetches; return each record's number with its raw page or reject reason."""
     return [
         (
             number,

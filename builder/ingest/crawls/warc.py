@@ -16,7 +16,7 @@ from builder.ingest.crawls.warc_headers import StandardHeaderStream, has_standar
 from builder.ingest.crawls.warc_record import (
     READ_ERRORS,
     has_complete_body,
-    read_fetch_or_reject_reason,
+    parse_record,
 )
 from builder.ingest.crawls.warc_recovery import (
     MAX_EMPTY_RESTARTS,
@@ -68,7 +68,7 @@ def _read_single_stream(
     with stream:
         try:
             for record in ArchiveIterator(stream, parse_http=False, quirks_mode=has_lf_headers):
-                fetch = read_fetch_or_reject_reason(record, params)
+                fetch = parse_record(record, params)
                 if not has_complete_body(record) and stream.fault is not None:
                     break
                 if fetch is not None:
@@ -122,7 +122,7 @@ class _RecordReader:
                 self._file, parse_http=False, quirks_mode=self._has_lf_headers
             ):
                 self._offset, self._length = record.stream_pos, record.content_length
-                fetch = read_fetch_or_reject_reason(record, self._params)
+                fetch = parse_record(record, self._params)
                 fault = self._check_record_length(record, fetch)
                 self.has_fetches |= fetch is not None
                 if fault is not None:

@@ -34,9 +34,7 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 """Exceptions raised when an archive cannot be read."""
 
 
-def read_fetch_or_reject_reason(
-    record: WarcRecord, params: CrawlParameters
-) -> FetchedDocument | str | None:
+def parse_record(record: WarcRecord, params: CrawlParameters) -> FetchedDocument | str | None:
     """Return the fetch in a WARC record or its reject reason; None if its type is skipped."""
     if _is_skippable(record):
         return None

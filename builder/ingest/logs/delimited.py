@@ -118,6 +118,9 @@ def read_log_rows(
 def parse_wide_rows(
     rows: Iterator[tuple[int, dict[str, str] | str]], params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Convert rows, one per impression, to numbered records with the column names of the file."""
+    """Convert rows of the wide format (one impression each) to numbered records.
+
+    The keys of the records are the column names of the file.
+    """
     for number, row in rows:
         yield number, row if isinstance(row, str) else parse_lists_stored_as_text(row, params)

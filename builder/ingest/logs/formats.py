@@ -61,7 +61,7 @@ class OpenedLog(NamedTuple):
     """Log file that is open for reading.
 
     Args:
-        batches: Batches of unchecked records.
+        batches: Batches of unvalidated records.
         is_long_format: Whether each record is a single result instead of an impression. If so, the
             batches have tables with the schema `long_format.ROWS`.
     """
@@ -117,7 +117,7 @@ def read_raw_batches(
     limits: ResourceLimits,
     notes: list[str] | None = None,
 ) -> Iterator[tuple[int, DeferredBatch]]:
-    """Yield batches of unchecked records from log files, each with the index of its file.
+    """Yield batches of unvalidated records from log files, each with the index of its file.
 
     Consecutive files in long format are processed together, since the rows of an impression may be
     spread over several files. See `read_impressions` for the arguments.

@@ -115,7 +115,7 @@ def _standardize_columns(numbered_batch: NumberedBatch, params: LogParameters) -
             "time": _cast_time_column(time),
             "user": _cast_text_column(user),
             "query": _cast_text_column(query),
-            "results": _replace_items(results, _cast_text_column(pc.list_flatten(results))),
+            "results": _replace_list_values(results, _cast_text_column(pc.list_flatten(results))),
             "clicks": _cast_click_lists(clicks),
         }
     )
@@ -177,10 +177,12 @@ def _cast_click_lists(clicks: pa.Array) -> pa.Array:
     dtype = clicks.type.value_type
     if not (pa.types.is_integer(dtype) or pa.types.is_floating(dtype) or pa.types.is_null(dtype)):
         raise TypeError(dtype)
-    return _replace_items(clicks, pc.list_flatten(clicks).cast(pa.int64()))  # fails on fractions
+    return _replace_list_values(
+        clicks, pc.list_flatten(clicks).cast(pa.int64())
+    )  # fails on fractions
 
 
-def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
+def _replace_list_values(lists: pa.Array, items: pa.Array) -> pa.Array:
     """Replace the items of a list array, keeping offsets and nulls."""
     found = build_list_array(list_lengths(lists), items)
     return pc.if_else(lists.is_valid(), found, None) if lists.null_count else found
