@@ -190,3 +190,11 @@ def test_published_queries_have_the_known_faults(real_data: Path) -> None:
     assert [june.faults[name] for name in names] == [20_767, 2, 13, 3]
     assert [july.faults[name] for name in names] == [20_767, 2, 14, 4]
     assert (june.same_folded.height, july.same_folded.height) == (429, 460)
+
+
+@pytest.mark.parametrize("columns", [["text"], ["query_id"], ["text", "id"]])
+def test_a_table_of_queries_has_ids_and_texts(tmp_path: Path, columns: list[str]) -> None:
+    path = tmp_path / "queries.parquet"
+    pl.DataFrame({name: ["a"] for name in columns}).write_parquet(path)
+    with pytest.raises(FormatError, match="expected a table with the columns text and query_id"):
+        read_query_texts(path)
