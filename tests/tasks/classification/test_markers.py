@@ -129,6 +129,11 @@ def test_lists_of_one_kind():
     assert found("😀 xD", faces) == ["xD"]
 
 
+@pytest.mark.parametrize("emoji", ["❤\ufe0f", "😮\u200d💨", "🇫🇷"])
+def test_an_emoji_of_several_characters_is_found(emoji):
+    assert found(f"a {emoji} b", MarkerList([Marker(emoji, "emoji", "positive")])) == [emoji]
+
+
 alphabet = st.sampled_from([*":;=()-/<>3DxpT_^*'\\ a1😀😡❤\ufe0f\u200d🏽", ":)", ":((", "👍"])
 
 
