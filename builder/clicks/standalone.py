@@ -23,7 +23,7 @@ from builder.clicks.models import get_fit_function
 from builder.clicks.priors import Priors
 from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, create_pair_counts
 from builder.errors import UsageError
-from builder.io.disk import check_output_is_not_input
+from builder.io.disk import check_output_is_not_input, replace_on_success
 from builder.io.tables import ROWS_PER_GROUP, TableWriter
 from builder.parameters import ClickParameters, LogParameters, validate_votes_and_pages
 from builder.runtime.limits import ResourceLimits, limits_or_default
@@ -156,13 +156,9 @@ def _accumulate_totals(
 def _write_file_atomically(batches: Iterator[pa.RecordBatch], out: Path) -> None:
     """Write all batches to a temporary file next to `out`, then rename the file to `out`."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.name}.part")
     write = _write_parquet if out.suffix == ".parquet" else _write_tsv
-    try:
+    with replace_on_success(out) as part:
         write(batches, part)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> None:

@@ -2,7 +2,8 @@
 
 Polars, DuckDB and Arrow raise their own errors, often without the path. The user errors
 (`LongEvalError`) name the path, state how many bytes were written and how many are free, or say
-which option or command helps.
+which option or command helps. Also guards output files: against overwriting an input, and against
+being left incomplete.
 """
 
 import errno
@@ -92,6 +93,17 @@ def check_output_is_not_input(out: Path, *inputs: Path) -> None:
     for path in inputs:
         if out.exists() and path.exists() and out.samefile(path):
             raise UsageError(f"{out}: the output would overwrite an input; choose another path")
+
+
+@contextmanager
+def replace_on_success(path: Path) -> Iterator[Path]:
+    """Yield a temporary path next to a file; replace the file with it unless an error is raised."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def to_user_error(error: BaseException) -> LongEvalError | None:

@@ -26,6 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from builder.errors import DataError, FormatError
+from builder.io.disk import replace_on_success
 from builder.io.sources import Source
 from builder.queries.monthly_counts import read_monthly_counts
 from builder.queries.topics import parse_topics
@@ -126,15 +127,12 @@ def write_topics(
     rows = to_topic_table(ranked_topics, language, stability).with_columns(
         pl.col("aliases").replace("", None)  # otherwise written as ""
     )
-    part = path.with_name(f".{path.name}.part")
-    try:
+    with replace_on_success(path) as part:
         rows.write_csv(part, separator="\t")
-        parse_topics(Source(part, path.name))
-        part.replace(path)
-    except FormatError as error:
-        raise DataError(f"expected candidates that can be topics, found {error}") from error
-    finally:
-        part.unlink(missing_ok=True)
+        try:
+            parse_topics(Source(part, path.name))
+        except FormatError as error:
+            raise DataError(f"expected candidates that can be topics, found {error}") from error
 
 
 def note_missing_months(counts: pl.DataFrame) -> Iterator[str]:

@@ -48,6 +48,19 @@ def test_damage_is_found(kind: str, good: Path, tmp_path: Path) -> None:
     assert check in found, f"{kind}: expected {check}, found {sorted(found)}"
 
 
+def test_pairs_that_nobody_clicked_are_given_as_query_and_document(
+    good: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(good, copy)
+    MUTATIONS["relevance that nobody clicked"][1](copy)
+    (finding,) = validate(copy, select=["LB227"])
+    qrels = pl.read_parquet(copy / f"snapshots/{finding.where.split('/')[1]}/qrels.parquet")
+    first = qrels.sort("query_id", "doc_id").head(3)
+    pairs = zip(first["query_id"], first["doc_id"], strict=True)
+    assert finding.examples == tuple(f"{query} {document}" for query, document in pairs)
+
+
 def test_every_check_on_a_built_collection_has_a_mutation() -> None:
     covered = {check for check, _ in MUTATIONS.values()}
     of_releases = {"LB201", "LB202", "LB203", "LB205", "LB206"}

@@ -178,3 +178,11 @@ def test_a_named_pipe_is_an_error(tmp_path: Path) -> None:
     assert not is_score_table(path)
     with pytest.raises(UsageError, match="expected a regular file, found a special file"):
         read_run(path)
+
+
+def test_ids_end_at_ascii_white_space_as_in_runs(tmp_path: Path) -> None:
+    """U+0085, U+00A0 and U+2028 are characters of an id: `runs check` and qrels read them so."""
+    path = tmp_path / "s.eval"
+    path.write_bytes("map\tq\x85\xa0\u2028 0.5\r\nmap q2 1\r\n".encode())
+    table = read_score_table(path)
+    assert table.select("query_id", "score").rows() == [("q2", 1.0), ("q\x85\xa0\u2028", 0.5)]

@@ -160,12 +160,13 @@ def _check_system_and_snapshot(table: pl.DataFrame, path: Path, snapshot: str | 
 
 def _parse_trec_eval(data: bytes, path: Path) -> pl.DataFrame:
     rows = []
-    for number, line in enumerate(data.decode(errors="replace").splitlines(), start=1):
-        fields = line.split()
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        fields = [field.decode(errors="replace") for field in line.split()]
         if not fields or (len(fields) > 1 and fields[1] == SUMMARY_ID):
             continue
         if len(fields) != 3:
-            raise FormatError(f"expected `measure query value`, found {line[:80]!r}", path, number)
+            found = line.decode(errors="replace").rstrip("\r")[:80]
+            raise FormatError(f"expected `measure query value`, found {found!r}", path, number)
         measure = from_trec_eval_name(fields[0])
         if measure is not None:
             rows.append((fields[1], measure, _parse_score(fields[2], path, number)))

@@ -41,8 +41,7 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     """
     if params.encoding != "auto":
         return codecs.lookup(params.encoding).name, ""
-    lines = read_head(source, SAMPLE_BYTES).split(b"\n")  # the last one may be cut off
-    foreign = [line for line in lines[:-1] or lines if not line.isascii()]
+    foreign = sample_non_ascii_lines(source)
     invalid = [line for line in foreign if not is_utf8(line)]
     if len(invalid) * 2 <= len(foreign):
         return UTF8, ""
@@ -59,6 +58,15 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     if len(invalid) < len(foreign):
         note = f"some lines are in {name} and others in UTF-8; each is read in its own encoding"
     return UTF8_OR_WINDOWS_1252, note
+
+
+def sample_non_ascii_lines(source: Source) -> list[bytes]:
+    """Return the lines with non-ASCII bytes at the start of a log file.
+
+    The last line of the sample may be cut off, so it is used only if there is no other.
+    """
+    lines = read_head(source, SAMPLE_BYTES).split(b"\n")
+    return [line for line in lines[:-1] or lines if not line.isascii()]
 
 
 def _non_ascii_bytes_are_french(text: bytes) -> bool:

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from builder.ingest.decompression import read_head
 from builder.ingest.lines import read_line_blocks
-from builder.ingest.logs.encoding import SAMPLE_BYTES, UTF8
+from builder.ingest.logs.encoding import UTF8, sample_non_ascii_lines
 from builder.ingest.logs.records import NumberedRecord, Record
 from builder.ingest.rejects import LINE_TOO_LONG, RejectError
 from builder.ingest.timestamps import parse_time
@@ -107,8 +106,7 @@ def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, by
 
 def _detect_encoding(source: Source) -> str:
     """Return `utf-8` if most of the first lines with non-ASCII bytes are UTF-8, else `gb18030`."""
-    lines = read_head(source, SAMPLE_BYTES).split(b"\n")
-    foreign = [line for line in lines[:-1] or lines if not line.isascii()]
+    foreign = sample_non_ascii_lines(source)
     return UTF8 if sum(map(is_utf8, foreign)) * 2 > len(foreign) else ENCODING
 
 

@@ -26,7 +26,7 @@ ENGINE_SHARE = 0.6
 BYTES_PER_KEY = 64
 MERGE_THRESHOLD = 2**15
 """Number of new keys above which `RecentKeys` may merge them into its large array."""
-CACHE_SHARE = 0.05
+CACHE_SHARE = 0.025
 """Fraction of the memory limit for each set of recent keys."""
 
 DISTINCT = """

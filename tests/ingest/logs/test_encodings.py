@@ -48,6 +48,13 @@ def test_detected_encodings(tmp_path: Path, text: str, codec: str) -> None:
     assert note == f"detected encoding {codec}; set log.encoding to confirm"
 
 
+def test_the_encoding_of_a_single_line_without_a_line_break_is_detected(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes('{"query": "crêpes à la châtaigne, où ça ? « ici »"}'.encode("windows-1252"))
+    name, _ = resolve_encoding(Source(path, "log.jsonl"), LogParameters())
+    assert name == UTF8_OR_WINDOWS_1252
+
+
 MIXED = "{0},u1,forêt,https://a.example/1,1\n{0},u2,rivière,https://a.example/1,1\n"
 
 
