@@ -1,14 +1,15 @@
-"""Which tests execute a line, as recorded by one run with pytest-cov.
+"""Which tests may notice a mutant, as recorded by one run with pytest-cov.
 
-In: a command of pytest. Out: the tests by file and line. Tests that execute a mutated line are run
-first, the fastest of them first, and often alone: a test that never executes the line cannot fail
-because of it.
+In: a command of pytest. Out: the tests to run on a mutant. A test that never executes a line cannot
+fail because of it, unless the line is executed in a fixture, whose result other tests may share, on
+import, or in another process. Of all tests that may notice a mutant, those of its package are tried
+first, the fastest first, as many as a time limit allows.
 """
 
 import shlex
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -36,24 +37,11 @@ class Recording:
     seconds: Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class Selection:
-    """Tests that execute a mutated line.
-
-    Args:
-        tests: Their node ids, without parameters, the fastest first.
-        suffices: Whether no other test can notice the mutant: the line is executed neither in
-            a fixture, whose result later tests may share, nor on import, nor in other processes.
-    """
-
-    tests: Sequence[str]
-    suffices: bool
-
-
-def record_tests(tests: Sequence[str]) -> Recording:
+def record_tests(tests: Sequence[str], processes: int) -> Recording:
     """Run tests that must pass, recording their times and which of them executes which line."""
     command = [sys.executable, "-m", "pytest", "-x", "--cov=builder", "--cov=schemas"]
     command += ["--cov=workflows", "--cov-context=test", "--cov-report="]
+    command += ["--numprocesses", str(processes), "--dist", "worksteal"]
     command += [f"--junitxml={TIMES}", "-o", "junit_duration_report=call", *tests]
     outcome, output = run_tests(shlex.join(command), None)
     if outcome is not TestOutcome.SURVIVED:
@@ -72,17 +60,48 @@ def read_seconds(path: Path) -> Mapping[str, float]:
     return seconds
 
 
-def select_tests(recording: Recording, mutant: MutationSpec) -> Selection:
-    """The tests that execute a line of a mutant, or any line of its file if none executes it."""
-    executed = recording.coverage.contexts_by_lineno(str(Path(mutant.module_path).resolve()))
+def select_tests(
+    recording: Recording, mutant: MutationSpec, own: Sequence[str], limit: float = 60.0
+) -> list[str]:
+    """Select tests that may notice a mutant.
+
+    They are the tests that execute its lines. If a line is executed outside tests too, the tests
+    that execute any line of its file are added; if no test executes it, they replace them.
+
+    Args:
+        recording: A run of the tests without the mutant.
+        mutant: The mutant.
+        own: Folders of the tests of its package, which are tried first.
+        limit: Seconds that all selected tests may take together.
+
+    Returns:
+        Node ids without parameters, in the order in which the tests should be run; none if no test
+        executes a line of the file.
+    """
+    executed = recording.coverage.contexts_by_lineno(str(mutant.module_path.resolve()))
     lines = range(mutant.start_pos[0], mutant.end_pos[0] + 1)
     contexts = {context for line in lines for context in executed.get(line, ())}
-    in_tests_only = bool(contexts) and all(context.endswith("|run") for context in contexts)
-    if not contexts - {""}:
-        contexts = {context for found in executed.values() for context in found}
-    tests = {context.rpartition("|")[0].partition("[")[0] for context in contexts - {""}}
-    by_time = sorted(tests, key=lambda test: (recording.seconds.get(_junit_name(test), 0), test))
-    return Selection(by_time, in_tests_only)
+    near = _tests(contexts)
+    anywhere = {context for found in executed.values() for context in found}
+    is_in_tests_only = bool(contexts) and all(context.endswith("|run") for context in contexts)
+    far = set() if is_in_tests_only else _tests(anywhere) - near
+
+    def order(test: str) -> tuple[bool, float, str]:
+        is_foreign = not any(Path(test).is_relative_to(folder) for folder in own)
+        return is_foreign, recording.seconds.get(_junit_name(test), 0), test
+
+    selected, total = [], 0.0
+    for test in (*sorted(near, key=order), *sorted(far, key=order)):
+        total += recording.seconds.get(_junit_name(test), 0)
+        if total > limit and selected:
+            break
+        selected.append(test)
+    return selected
+
+
+def _tests(contexts: Iterable[str]) -> set[str]:
+    """Return the node ids, without parameters, of the tests of coverage contexts."""
+    return {context.rpartition("|")[0].partition("[")[0] for context in contexts if context}
 
 
 def _junit_name(test: str) -> str:

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 from cosmic_ray.mutating import mutate_code
-from cosmic_ray.work_item import MutationSpec
 
-from tests.mutants.__main__ import _by_tests, _tests_of
+from tests.mutants.__main__ import _tests_of
 from tests.mutants.sample import sample_mutants
 from tests.mutants.sql import SqlReplacer
 
@@ -75,15 +74,6 @@ def test_examples_of_sql(number: int) -> None:
 def test_the_tests_of_a_package() -> None:
     assert _tests_of(Path("builder/clicks/models")) == ["tests/clicks"]
     assert _tests_of(Path("builder/text/keys.py")) == ["tests/text"]
+    assert _tests_of(Path("builder")) == ["tests"]
     assert _tests_of(Path("builder/commands/new.py")) == ["tests/cli"]
     assert _tests_of(Path("builder/pipeline.py")) == ["tests"]
-
-
-def test_mutants_are_grouped_by_the_tests_of_their_packages() -> None:
-    one, two, three = (
-        MutationSpec(Path(path), "core/AddNot", 0, (1, 0), (1, 1), None)
-        for path in ("builder/text/keys.py", "builder/io/tables.py", "builder/text/words.py")
-    )
-    mutants = [one, two, three]
-    assert _by_tests(mutants, None) == {("tests/text",): [one, three], ("tests/io",): [two]}
-    assert _by_tests(mutants, ["a", "b"]) == {("a", "b"): mutants}

@@ -6,7 +6,7 @@ import pytest
 from cosmic_ray.work_item import MutationSpec
 from coverage import CoverageData
 
-from tests.mutants.selection import Recording, Selection, read_seconds, select_tests
+from tests.mutants.selection import Recording, read_seconds, select_tests
 
 CONTEXTS = {
     "": {1, 2, 9},
@@ -37,31 +37,39 @@ ONE, TWO = "tests/test_a.py::test_one", "tests/test_b.py::TestB::test_two"
 @pytest.mark.parametrize(
     ("first", "last", "expected"),
     [
-        (3, 3, Selection([ONE], suffices=True)),
-        (3, 4, Selection([ONE, TWO], suffices=True)),
-        (5, 5, Selection([TWO], suffices=False)),  # in a fixture that later tests may share
-        (4, 5, Selection([ONE, TWO], suffices=False)),
-        (9, 9, Selection([ONE, TWO], suffices=False)),  # on import: a constant
-        (7, 7, Selection([ONE, TWO], suffices=False)),  # in another process, or never
+        (3, 3, [ONE]),
+        (3, 4, [ONE, TWO]),
+        (5, 5, [TWO, ONE]),  # in a fixture that later tests may share
+        (4, 5, [ONE, TWO]),
+        (9, 9, [ONE, TWO]),  # on import: a constant
+        (7, 7, [ONE, TWO]),  # in another process, or never
     ],
 )
-def test_tests_that_execute_the_mutated_lines_are_selected(
-    module: Path, recording: Recording, first: int, last: int, expected: Selection
+def test_tests_that_execute_the_mutated_lines_are_selected_first(
+    module: Path, recording: Recording, first: int, last: int, expected: list[str]
 ) -> None:
     mutant = MutationSpec(module, "core/AddNot", 0, (first, 0), (last, 1), None)
-    assert select_tests(recording, mutant) == expected
+    assert select_tests(recording, mutant, ["tests"]) == expected
 
 
-def test_a_file_that_no_test_executes_has_no_selection(recording: Recording) -> None:
+def test_a_file_that_no_test_executes_has_no_tests(recording: Recording) -> None:
     mutant = MutationSpec(Path("absent.py"), "core/AddNot", 0, (1, 0), (1, 1), None)
-    assert select_tests(recording, mutant) == Selection([], suffices=False)
+    assert select_tests(recording, mutant, ["tests"]) == []
 
 
-def test_the_fastest_tests_are_run_first(recording: Recording, module: Path) -> None:
+def test_the_fastest_tests_of_the_package_are_run_first(recording: Recording, module: Path) -> None:
     mutant = MutationSpec(module, "core/AddNot", 0, (4, 0), (4, 1), None)
     slow_first = Recording(recording.coverage, {"tests.test_a.test_one": 3.0})
-    assert select_tests(recording, mutant).tests == [ONE, TWO]
-    assert select_tests(slow_first, mutant).tests == [TWO, ONE]
+    assert select_tests(recording, mutant, ["tests"]) == [ONE, TWO]
+    assert select_tests(slow_first, mutant, ["tests"]) == [TWO, ONE]
+    assert select_tests(slow_first, mutant, ["tests/test_a.py"]) == [ONE, TWO]
+
+
+def test_tests_are_selected_up_to_a_time_limit(recording: Recording, module: Path) -> None:
+    mutant = MutationSpec(module, "core/AddNot", 0, (4, 0), (4, 1), None)
+    assert select_tests(recording, mutant, ["tests"], limit=2.5) == [ONE, TWO]
+    assert select_tests(recording, mutant, ["tests"], limit=2.4) == [ONE]
+    assert select_tests(recording, mutant, ["tests"], limit=0.1) == [ONE]
 
 
 def test_times_of_parametrized_tests_are_added(tmp_path: Path) -> None:
