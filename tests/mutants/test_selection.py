@@ -10,10 +10,10 @@ from tests.mutants.selection import Recording, read_seconds, select_tests
 
 CONTEXTS = {
     "": {1, 2, 9},
-    "tests/test_a.py::test_one[1-2]|run": {3, 4},
-    "tests/test_a.py::test_one[3-4]|run": {3},
-    "tests/test_b.py::TestB::test_two|run": {4},
-    "tests/test_b.py::TestB::test_two|setup": {5},
+    "tests/a/test_a.py::test_one[1-2]|run": {3, 4},
+    "tests/a/test_a.py::test_one[3-4]|run": {3},
+    "tests/b/test_b.py::TestB::test_two|run": {4},
+    "tests/b/test_b.py::TestB::test_two|setup": {5},
 }
 
 
@@ -28,10 +28,10 @@ def recording(module: Path) -> Recording:
     for context, lines in CONTEXTS.items():
         data.set_context(context)
         data.add_lines({str(module): lines})
-    return Recording(data, {"tests.test_a.test_one": 0.5, "tests.test_b.TestB.test_two": 2.0})
+    return Recording(data, {"tests.a.test_a.test_one": 0.5, "tests.b.test_b.TestB.test_two": 2.0})
 
 
-ONE, TWO = "tests/test_a.py::test_one", "tests/test_b.py::TestB::test_two"
+ONE, TWO = "tests/a/test_a.py::test_one", "tests/b/test_b.py::TestB::test_two"
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_a_file_that_no_test_executes_has_no_tests(recording: Recording) -> None
 
 def test_the_fastest_tests_of_the_package_are_run_first(recording: Recording, module: Path) -> None:
     mutant = MutationSpec(module, "core/AddNot", 0, (4, 0), (4, 1), None)
-    slow_first = Recording(recording.coverage, {"tests.test_a.test_one": 3.0})
+    slow_first = Recording(recording.coverage, {"tests.a.test_a.test_one": 3.0})
     assert select_tests(recording, mutant, ["tests"]) == [ONE, TWO]
     assert select_tests(slow_first, mutant, ["tests"]) == [TWO, ONE]
-    assert select_tests(slow_first, mutant, ["tests/test_a.py"]) == [ONE, TWO]
+    assert select_tests(slow_first, mutant, ["tests/a"]) == [ONE, TWO]
 
 
 def test_tests_are_selected_up_to_a_time_limit(recording: Recording, module: Path) -> None:
