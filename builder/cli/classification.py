@@ -38,10 +38,10 @@ def build_collection(
 
     Example: longeval classification build posts.toml --out posts
     """
-    from builder.tasks.classification import build_classification, classification_change_reasons
+    from builder.tasks.classification import build_classification, classification_rebuild_reasons
 
     if explain:
-        reasons = classification_change_reasons(definition, out)
+        reasons = classification_rebuild_reasons(definition, out)
         typer.echo(f"run   {'; '.join(reasons)}" if reasons else "skip  up to date")
         return
     report = build_classification(definition, out)

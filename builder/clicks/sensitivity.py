@@ -1,7 +1,7 @@
-"""Measures how click grades depend on the cuts and on the rule `no_click`.
+"""Measures how click grades depend on the grade thresholds and on the rule `no_click`.
 
 The table `grade_sensitivity` counts the judged pairs by scenario, published grade and grade in the
-scenario. The scenarios are cuts 10 % lower, cuts 10 % higher, and the other value of
+scenario. The scenarios are thresholds 10 % lower, thresholds 10 % higher, and the other value of
 `no_click` (`skip` instead of `all_examined`, or vice versa), for which fitted priors are refitted.
 The last scenario is omitted for models without priors, because they would have to be retrained.
 """

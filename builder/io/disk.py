@@ -147,7 +147,7 @@ def convert_engine_error(error: BaseException) -> LongEvalError | None:
 
 
 def _possible_source_libraries(error: BaseException) -> set[str]:
-    """Return the set of table libraries that may have raised an error; empty if none."""
+    """Return which of Polars, DuckDB and PyArrow may have raised an error; empty if none."""
     if isinstance(error, OSError) and error.errno is None:
         return {"pyarrow"}
     return {kind.__module__.partition(".")[0] for kind in type(error).__mro__} & ENGINE_MODULES

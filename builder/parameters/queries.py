@@ -53,7 +53,7 @@ class SelectionParameters(Section):
     stop_matching: Literal["query", "word"] = Field(
         default="query",
         description="Which queries a line of a stop list excludes. query: queries that equal the "
-        "line; word: queries that contain the words of the line in sequence",
+        "line; word: queries that contain the line as whole words",
     )
     matching: Literal["word", "substring", "stem"] = Field(
         default="word",

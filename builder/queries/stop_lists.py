@@ -34,7 +34,7 @@ def read_stop_lists(sources: Sequence[Source]) -> pl.DataFrame:
 
 
 def _read_stop_list(source: Source) -> list[tuple[str, str]]:
-    """Return the folded text and the name of each entry of a file."""
+    """Return the folded text of each entry of a file, and its name, `FILE, line NUMBER`."""
     lines = (line.partition("#")[0].strip() for line in read_text_lines(source))
     entries = [(number, line) for number, line in enumerate(lines, 1) if line]
     rows = []

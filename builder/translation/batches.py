@@ -1,10 +1,11 @@
 """Batches of sentences of equal length, so that a translation does not depend on its batch.
 
-Without padding, the shapes of the attention products depend only on the length of the sentence, not
-on the other sentences in the batch. All other products combine the sentences of the batch, but int8
-arithmetic is exact. The translation of a sentence and its score are therefore bit-identical for any
-batch size, any order and any state of the translation memory. With other compute types, rounding
-depends on the batch size, so only batches of one sentence are reproducible.
+Without padding, the shapes of the matrix multiplications of the attention depend only on the length
+of the sentence, not on the other sentences in the batch. All other matrix multiplications process
+the whole batch at once, but in int8 they are exact for any batch size. The translation of a
+sentence and its score are therefore bit-identical for any batch size, any order and any state of
+the translation memory. With other compute types, rounding depends on the batch size, so only
+batches of one sentence are reproducible.
 """
 
 from collections.abc import Iterator, Sequence

@@ -33,7 +33,8 @@ def sentence_rows(ids: Sequence[str], translations: Fields) -> pa.Table:
 def translation_rows(ids: Sequence[str], translations: Fields) -> pa.Table:
     """Return one row per document or query, with counts of its sentences by outcome.
 
-    The outcomes are translated, copied, replaced by the source, and dropped.
+    The outcomes are `translated`, `copied` (nothing to translate), `source_kept` (the translation
+    failed, so the source is used) and `dropped`.
 
     Args:
         ids: Ids of the documents or queries.

@@ -42,11 +42,13 @@ def fit_dbn_pyclick(pages: ResultPages, options: TrainingOptions) -> TrainedMode
         hidden = np.where(below, (1 - examined) * a_shown / (1 - examined * ahead), 0.0)
         content = s_shown / (1 - (1 - s_shown) * persistence * after)
         satisfied = np.where(pages.is_deepest_click, content, 0.0)
-        continued, could = _expected_continuations(pages, chain, s_shown, persistence)
+        continued, unsatisfied = _expected_continuations(pages, chain, s_shown, persistence)
         a = posterior_mean(clicks + pages.sum_by_pair(weights * hidden), shown, options.fixed_prior)
         s = posterior_mean(pages.sum_by_pair(weights * satisfied), clicks, options.fixed_prior)
         a, s = np.minimum(a, MAX_PROBABILITY), np.minimum(s, MAX_PROBABILITY)
-        persistence = options.estimate_global_probability(weights * continued, weights * could)
+        persistence = options.estimate_global_probability(
+            weights * continued, weights * unsatisfied
+        )
     return TrainedModel(
         lambda p: ExaminationChain(a[p.pair], persistence * (1 - s[p.pair]), persistence),
         a,
@@ -81,10 +83,11 @@ def probability_of_click_at_or_below(
 def _expected_continuations(
     pages: ResultPages, chain: ExaminationChain, s: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
-    """Return P(user continued) and P(user could continue or stop) after each result.
+    """Return, for each result, P(unsatisfied and continued) and P(unsatisfied).
 
-    Users can continue or stop after every examined result that did not satisfy them. Both arrays
-    are float64[m].
+    Both are probabilities that the user examined the result, given the clicks, and that it did not
+    satisfy the user; the first also requires that the user continued to the next result. The ratio
+    of their sums estimates the persistence. Both arrays are float64[m].
     """
     examined = chain.forward_pass(pages)[1]
     last, rank = pages.deepest_click_rank[pages.page_index], pages.rank
@@ -98,8 +101,8 @@ def _expected_continuations(
     total = unsatisfied * (on + stop) + rest
     is_certain = (last == 0) | (rank < last)
     continued = np.where(is_certain, 1.0, unsatisfied * on / total)
-    could = np.where(is_certain, 1.0, unsatisfied * (on + stop) / total)
-    return continued, could
+    left_unsatisfied = np.where(is_certain, 1.0, unsatisfied * (on + stop) / total)
+    return continued, left_unsatisfied
 
 
 def probability_of_no_click_at_top_ranks(

@@ -166,7 +166,7 @@ CHECKS = (
         "LB202",
         "queries with the same text share an id",
         "warning",
-        "one text with two ids; as a result, the 135 topics of one snapshot became 124 in the next",
+        "the same query text has two ids; when such queries were merged, 135 topics became 124",
         "derive query ids from normalized (folded) texts",
         _find_duplicate_query_texts,
     ),

@@ -34,7 +34,7 @@ class ImportLog:
         self._counts[file, kind] += count
         self._examples.setdefault((file, kind), (line, example[:EXAMPLE_LENGTH]))
 
-    def add_faults(self, other: "ImportLog") -> None:
+    def merge_rejects(self, other: "ImportLog") -> None:
         """Add the rejects and irregularities of another log, but not its accepted records."""
         self.records_read += len(other._rejects)
         self._rejects += other._rejects

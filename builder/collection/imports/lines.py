@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.imports.import_log import ImportLog
-from builder.collection.imports.own_exports import is_exported
+from builder.collection.imports.own_exports import is_own_export
 from builder.ingest.lines import BOM, read_line_chunks
 from builder.io.sources import Source
 from builder.queries.text_audit import FAULTS
@@ -75,7 +75,7 @@ def read_queries(path: Path, name: str, split: str, import_log: ImportLog) -> pl
         if faulty.height:
             line, text = faulty.select("line", "text").row(0)
             import_log.add_irregularity(fault, name, line, text, faulty.height)
-    unquoted = pl.col("text") if is_exported(path) else _remove_quotes(pl.col("text"))
+    unquoted = pl.col("text") if is_own_export(path) else _remove_quotes(pl.col("text"))
     cleaned = queries.with_columns(text=_normalize_spaces(unquoted))
     for line in cleaned.filter(text="")["line"]:
         import_log.add_reject("empty_query", name, line)

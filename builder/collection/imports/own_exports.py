@@ -11,7 +11,7 @@ from builder.collection.export.markup import NOT_ESCAPED
 from builder.collection.imports.files import read_metadata_value
 
 
-def is_exported(path: Path) -> bool:
+def is_own_export(path: Path) -> bool:
     """Whether a file belongs to an export of this package."""
     return _read_export_entry(path, "markup") is not None
 

@@ -134,7 +134,7 @@ def _write_snapshots(
     texts = read_shared_queries(snapshots[0].query_texts, release.root, shared_log)
     log_contradicting_urls(snapshots[0].url_databases, release.root, shared_log)
     snapshot_queries = [read_snapshot_queries(release, snapshot, texts) for snapshot in snapshots]
-    snapshot_queries[0].import_log.add_faults(shared_log)
+    snapshot_queries[0].import_log.merge_rejects(shared_log)
     stable_query_keys = map_stable_query_ids(release, snapshot_queries, texts)
     for snapshot, queries in zip(snapshots, snapshot_queries, strict=True):
         snapshot_folder = collection_layout.snapshot_folder(folder, snapshot.name)

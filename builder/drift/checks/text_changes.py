@@ -1,8 +1,8 @@
 """Checks that the pages in both snapshots were edited independently of each other.
 
 If page owners edit their pages independently, some texts stay the same, some become longer and
-others shorter, and no text moves to another page. If the pages changed in any other way, texts may
-have been extracted by other rules, or assigned to other pages. If no text changed at all, one crawl
+others shorter, and no text moves to another page. Any other pattern suggests that the texts were
+extracted with different rules or assigned to the wrong pages. If no text changed at all, one crawl
 may have been used twice.
 """
 

@@ -97,8 +97,8 @@ TOTAL_IMPRESSIONS = "SELECT coalesce(sum(impressions), 0)::BIGINT FROM queries_f
 class PoissonCountModel:
     """Poisson model that predicts the counts of one snapshot from the counts of the other snapshot.
 
-    It assumes that both snapshots have the same minimum count. *This* snapshot is the one whose
-    counts are known to the model.
+    It assumes that both snapshots have the same minimum count. Below, "this snapshot" is the one
+    from whose counts the model predicts, and "the other snapshot" the one that it predicts.
 
     Args:
         counts: Number of rows of this snapshot for each value; see `ValueCounts`.

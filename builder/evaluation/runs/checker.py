@@ -188,7 +188,7 @@ def _check_ranks(rows: pl.DataFrame) -> Iterator[RunFinding]:
     """
     ranked = rows.filter(pl.col("rank").is_not_null())
     by_rank = ranked.sort("query", "rank", "score", descending=[False, False, True])
-    inconsistent = _queries_with_increase(by_rank, ["query"], "score")
+    inconsistent = _queries_where_column_increases(by_rank, ["query"], "score")
     if len(inconsistent):
         message = "ranks contradict the scores (only scores are evaluated) for the queries"
         yield _make_finding("warning", "ranks_and_scores", inconsistent, message)
@@ -203,7 +203,7 @@ def _check_ranks(rows: pl.DataFrame) -> Iterator[RunFinding]:
     within_ties = ranked.sort(
         "query", "score", "rank", "document", descending=[False, True, False, True]
     )
-    reordered = _queries_with_increase(within_ties, ["query", "score"], "document")
+    reordered = _queries_where_column_increases(within_ties, ["query", "score"], "document")
     reordered = reordered.filter(~reordered.is_in(tied.implode()))
     if len(reordered):
         message = (
@@ -213,7 +213,7 @@ def _check_ranks(rows: pl.DataFrame) -> Iterator[RunFinding]:
         yield _make_finding("warning", "ranks_of_ties", reordered, message)
 
 
-def _queries_with_increase(rows: pl.DataFrame, keys: list[str], column: str) -> pl.Series:
+def _queries_where_column_increases(rows: pl.DataFrame, keys: list[str], column: str) -> pl.Series:
     """Return the queries in which a column increases between successive rows of a group.
 
     Args:

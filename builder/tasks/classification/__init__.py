@@ -9,7 +9,7 @@ from builder.tasks.classification.baseline import run_classification_baseline
 from builder.tasks.classification.build import (
     ClassificationBuild,
     build_classification,
-    classification_change_reasons,
+    classification_rebuild_reasons,
 )
 from builder.tasks.classification.definition import ClassificationDefinition, load_definition
 from builder.tasks.classification.evaluate import (
@@ -24,7 +24,7 @@ __all__ = [
     "ClassificationDefinition",
     "ClassificationScores",
     "build_classification",
-    "classification_change_reasons",
+    "classification_rebuild_reasons",
     "evaluate_classification",
     "load_definition",
     "measure_agreement_in_files",

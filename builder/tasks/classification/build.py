@@ -167,7 +167,7 @@ def build_classification(
     return _load_build(folder, inputs, rebuilt=True)
 
 
-def classification_change_reasons(definition_file: Path, out: Path) -> tuple[str, ...]:
+def classification_rebuild_reasons(definition_file: Path, out: Path) -> tuple[str, ...]:
     """Return the reasons why a build would rebuild the collection; empty if it is up to date.
 
     Compares the definition and its input files with those of the published version. Nothing is
