@@ -7,11 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from builder.errors import DataError
 from builder.io.git import describe_checkout_fault
 from builder.io.parquet import ends_with_magic
 from builder.io.tables import table_at
-from builder.runtime.publisher import sha256
+from builder.runtime.publisher import SUMS, has_current_checksums, sha256
+from builder.text.listing import join_names
 from schemas import TableSchema
+
+MAX_LISTED = 3
+"""Maximum number of files listed in an error message."""
 
 REBUILD = "rebuild the version from its definition, or download it again"
 CONVERTED = "the line endings of the file were converted to CRLF"
@@ -60,6 +65,29 @@ def find_changed_files(
         except OSError as error:
             changed[name] = describe_unreadable_file(error)
     return changed
+
+
+def is_intact(version: Path, entries: Mapping[str, Mapping[str, Any]], *, is_draft: bool) -> bool:
+    """Return whether the files of a published version are those of its manifest.
+
+    Args:
+        version: Version folder.
+        entries: Manifest entry `files`; see `find_changed_files`.
+        is_draft: Whether the version may be built again.
+
+    Raises:
+        DataError: files of a version that is not a draft were changed or deleted.
+    """
+    changed = [*find_changed_files(version, entries)]
+    changed += [] if has_current_checksums(version, entries) else [SUMS]
+    if changed and not is_draft:
+        names = join_names(changed, MAX_LISTED, ", ")
+        raise DataError(
+            f"{version} is already published, but files were changed or deleted afterwards "
+            f"({names}); restore them, or delete the folder to publish "
+            "the version again"
+        )
+    return not changed
 
 
 def describe_unreadable_file(error: OSError) -> FileChange:

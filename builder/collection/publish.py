@@ -13,7 +13,7 @@ import polars as pl
 from builder.collection import layout
 from builder.collection.card import write_card
 from builder.collection.croissant import write_croissant
-from builder.collection.files import find_changed_files, link_or_copy
+from builder.collection.files import is_intact, link_or_copy
 from builder.collection.manifest import resolve_definition, write_collection_manifest
 from builder.definition.model import Definition
 from builder.errors import DataError
@@ -22,9 +22,7 @@ from builder.io.tables import Table, TableWriter, table_at, write_frame
 from builder.queries import funnel_steps
 from builder.runtime.publisher import (
     PARTIAL,
-    SUMS,
     canonical_json,
-    has_current_checksums,
     publish_folder,
     read_manifest_or_none,
     temporary_folder,
@@ -32,11 +30,7 @@ from builder.runtime.publisher import (
 from builder.runtime.scope import Scope
 from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
-from builder.text.listing import join_names
 from schemas import Rejects
-
-MAX_LISTED = 3
-"""Maximum number of files listed in an error message."""
 
 
 def is_published_and_current(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
@@ -60,17 +54,7 @@ def is_published_and_current(definition: Definition, store: Store, stages: Itera
             f"{final} is already published and its content would change; "
             "set a new version in the definition"
         )
-    files = manifest.get("files", {})
-    damaged = [*find_changed_files(final, files)]
-    damaged += [] if has_current_checksums(final, files) else [SUMS]
-    if damaged and not collection.is_draft:
-        names = join_names(damaged, MAX_LISTED, ", ")
-        raise DataError(
-            f"{final} is already published, but files were changed or deleted afterwards "
-            f"({names}); restore them, or delete the folder to publish "
-            "the version again"
-        )
-    return not damaged
+    return is_intact(final, manifest.get("files", {}), is_draft=collection.is_draft)
 
 
 def publish_version(definition: Definition, store: Store, stages: Iterable[Stage]) -> Path:

@@ -22,6 +22,7 @@ import duckdb
 import orjson
 import polars as pl
 
+from builder.collection.files import is_intact
 from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.io.tables import write_query_result
@@ -34,6 +35,7 @@ from builder.runtime.publisher import (
     check_publishable,
     lock_collection,
     publish_folder,
+    read_manifest_or_none,
     temporary_folder,
 )
 from builder.tasks.classification.agreement import AgreementReport, measure_agreement
@@ -136,8 +138,8 @@ def build_classification(
         DefinitionError: the definition is invalid, an input file is missing, or the version
             was already released with a different definition or different inputs.
         FormatError: an input file has an invalid format.
-        DataError: a split with a positive share of authors has no posts, or no human label belongs
-            to a post.
+        DataError: a split with a positive share of authors has no posts, no human label belongs to
+            a post, or files of a released version were changed or deleted.
     """
     definition = load_definition(definition_file)
     inputs = InputFiles.from_definition(definition, definition_file)
@@ -146,9 +148,9 @@ def build_classification(
     with lock_collection(out):
         check_publishable(folder, is_draft=definition.collection.is_draft)
         published = read_provenance(folder)
-        if published == provenance:
+        if published == provenance and _is_intact(definition, folder):
             return _load_build(folder, inputs, rebuilt=False)
-        if published is not None and not definition.collection.is_draft:
+        if published not in (None, provenance) and not definition.collection.is_draft:
             raise DefinitionError(
                 f"version {folder.name} was already released with a different definition or "
                 "different input files; set a new version in the definition",
@@ -175,14 +177,25 @@ def classification_rebuild_reasons(definition_file: Path, out: Path) -> tuple[st
 
     Raises:
         DefinitionError: the definition is invalid, or an input file is missing.
+        DataError: files of a released version were changed or deleted.
     """
     definition = load_definition(definition_file)
     inputs = InputFiles.from_definition(definition, definition_file)
-    published = read_provenance(out / definition.collection.version)
-    return step_identity_changes(
+    folder = out / definition.collection.version
+    published = read_provenance(folder)
+    reasons = step_identity_changes(
         _to_build_identity(published) if published else None,
         _to_build_identity(_create_provenance(definition, inputs)),
     )
+    if not reasons and not _is_intact(definition, folder):
+        return ("published files were changed or deleted",)
+    return reasons
+
+
+def _is_intact(definition: ClassificationDefinition, folder: Path) -> bool:
+    """Return whether the published files of a version are unchanged; see `is_intact`."""
+    files = (read_manifest_or_none(folder) or {}).get("files", {})
+    return is_intact(folder, files, is_draft=definition.collection.is_draft)
 
 
 def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles) -> dict[str, Any]:

@@ -11,7 +11,11 @@ from typer.testing import CliRunner
 from builder.cli import app
 from builder.errors import DataError, DefinitionError
 from builder.runtime.limits import ResourceLimits
-from builder.tasks.classification import build_classification, validate_classification
+from builder.tasks.classification import (
+    build_classification,
+    classification_rebuild_reasons,
+    validate_classification,
+)
 from builder.tasks.classification.definition import LABELED_SPLITS, SPLITS
 from builder.tasks.classification.labeling import deduplication_key_expr
 from tests.tasks.classification.helpers import (
@@ -196,6 +200,29 @@ def test_a_release_without_its_manifest_is_not_replaced(tmp_path):
     folder = tiny(tmp_path, records, version="1.0.0").folder
     (folder / "manifest.json").unlink()
     with pytest.raises(DataError, match=r"is already published, but manifest\.json is missing"):
+        tiny(tmp_path, records, version="1.0.0")
+
+
+def test_a_draft_with_a_damaged_file_is_built_again(tmp_path):
+    records = [post(1, "so good :)"), post(2, "so bad :(")]
+    build = tiny(tmp_path, records)
+    (build.folder / "drift.json").write_text("{}")
+    definition = next(tmp_path.glob("*.toml"))
+    assert classification_rebuild_reasons(definition, tmp_path / "out") == (
+        "published files were changed or deleted",
+    )
+    again = tiny(tmp_path, records)
+    assert again.rebuilt
+    assert again.drift == build.drift
+    assert not classification_rebuild_reasons(definition, tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["posts/dev.parquet", "SHA256SUMS"])
+def test_a_release_with_a_missing_file_is_an_error(tmp_path, name):
+    records = [post(1, "so good :)"), post(2, "so bad :(")]
+    folder = tiny(tmp_path, records, version="1.0.0").folder
+    (folder / name).unlink()
+    with pytest.raises(DataError, match=rf"changed or deleted afterwards \({name}\); restore them"):
         tiny(tmp_path, records, version="1.0.0")
 
 
