@@ -15,23 +15,18 @@ GOLDEN = Path(__file__).parent / "golden" / "defaults.txt"
 
 
 def test_options_have_the_documented_defaults_and_limits() -> None:
-    found = sorted(_options(typer.main.get_command(app), ""))
-    assert found == GOLDEN.read_text("utf-8").splitlines()
+    assert sorted(_options(typer.main.get_command(app), "")) == GOLDEN.read_text().splitlines()
 
 
 def _options(command: object, path: str) -> Iterator[str]:
-    """One line per option that has a default or limits."""
+    """One line per option or argument that is required or has a default or limits."""
     for name, part in getattr(command, "commands", {}).items():
         yield from _options(part, f"{path}{name} ")
     for option in getattr(command, "params", []):
-        default = getattr(option.default, "value", option.default)
-        limits = [getattr(option.type, bound, None) for bound in ("min", "max")]
-        words = [] if default is None or option.required else [f"default {default}"]
-        words += ["required"] if option.required else []
-        words += [
-            f"{word} {limit}"
-            for word, limit in zip(("least", "most"), limits, strict=True)
-            if limit is not None
-        ]
+        limits = [getattr(option, bound, None) for bound in ("min", "max")]
+        default = None if option.required else getattr(option.default, "value", option.default)
+        values = {"default": default, "least": limits[0], "most": limits[1]}
+        words = ["required"] if option.required else []
+        words += [f"{word} {value}" for word, value in values.items() if value is not None]
         if words:
             yield f"{path}{option.opts[0]}: {', '.join(words)}"
