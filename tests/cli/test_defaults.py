@@ -4,12 +4,15 @@
 changes one changes the results of all who do not give it.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import typer
 
 from builder.cli import app
+from tests.cli.test_cli import run
 
 GOLDEN = Path(__file__).parent / "golden" / "defaults.txt"
 
@@ -30,3 +33,18 @@ def _options(command: object, path: str) -> Iterator[str]:
         words += [f"{word} {value}" for word, value in values.items() if value is not None]
         if words:
             yield f"{path}{option.opts[0]}: {', '.join(words)}"
+
+
+def test_filtering_trends_try_twenty_cutoffs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three documents on as many days, all with confidence 500: found at cutoffs up to 500."""
+    days = (1317945600, 1318032000, 1318118400)
+    lines = [f"team\tsys\t{day}-page\thttp://target/x\t500\t2\n" for day in days]
+    (tmp_path / "truth.tsv").write_text("".join(lines))
+    (tmp_path / "run.tsv").write_text("".join(lines))
+    files = (tmp_path / "truth.tsv", tmp_path / "run.tsv")
+    assert run("trend", "filtering", *files, "--measure", "recall", "--format", "json") == 0
+    trends = json.loads(capsys.readouterr().out)["trends"]
+    assert [row["cutoff"] for row in trends] == list(range(50, 1001, 50))
+    assert [row["end_point"] for row in trends] == pytest.approx([1] * 10 + [0] * 10)
