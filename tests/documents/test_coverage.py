@@ -107,6 +107,18 @@ def test_documents_crawled_under_another_form_of_their_url_are_noted(tmp_path: P
     ]
 
 
+@pytest.mark.parametrize(("shown", "noted"), [(100, True), (101, False)])
+def test_other_forms_of_fewer_than_one_in_a_hundred_urls_are_not_noted(
+    shown: int, noted: bool, tmp_path: Path
+) -> None:
+    logged = ["http://a.example/1", *(f"https://b.example/{n}" for n in range(1, shown))]
+    crawled = ["https://a.example/1", "https://b.example/1"]
+    kept = dict.fromkeys(range(shown), 1)
+    ledger = measure(tmp_path, kept=kept, collected=[], logged=logged, crawled=crawled)
+    says = "1 of 100 documents shown are in the crawl only under a URL that differs in scheme"
+    assert [note.partition(",")[0] for note in ledger.notes] == ([says] if noted else [])
+
+
 def test_nothing_was_kept(tmp_path: Path) -> None:
     ledger = measure(tmp_path, kept={}, collected=[])
     assert (ledger.rows_in, ledger.rows_out) == (0, 0)

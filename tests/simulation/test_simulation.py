@@ -54,6 +54,97 @@ def read_lines(path: Path) -> list[bytes]:
         return file.read().split(b"\n")[:-1]
 
 
+def content_digest(path: Path) -> str:
+    """Beginning of the sha256 of what a file contains, however it is compressed or encoded."""
+    data = path.read_bytes()
+    if path.suffix == ".gz":
+        data = gzip.decompress(data)
+    elif path.suffix == ".parquet":
+        data = pl.read_parquet(path).write_ndjson().encode()
+    return hashlib.sha256(data).hexdigest()[:12]
+
+
+def content_digests(folder: Path) -> dict[str, str]:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): content_digest(path) for path in paths}
+
+
+LIVELY = SimulationParameters(
+    seed=5,
+    documents=60,
+    queries=12,
+    impressions=150,
+    snapshots=2,
+    malformed_rate=0.05,
+    moved=0.1,
+    refetched=0.1,
+    personal_rate=0.1,
+    bot_rate=0.05,
+    off_topic=0.1,
+    tracked=0.1,
+    anonymous=0.1,
+)
+"""A small world in which everything happens that parameters allow."""
+
+
+def test_a_seed_gives_the_same_world_as_in_earlier_versions(tmp_path: Path) -> None:
+    """Published figures on simulated worlds can be reproduced; whoever changes them says so."""
+    simulate(tmp_path, LIVELY)
+    assert content_digests(tmp_path) == {
+        "crawls/2022-06.jsonl.gz": "6012afed7b3f",
+        "crawls/2022-07.jsonl.gz": "a4daaba34fb9",
+        "logs/2022-06.jsonl.gz": "bde8d7fd170c",
+        "logs/2022-07.jsonl.gz": "6abeed54ebf3",
+        "topics.tsv": "9e91dd7319d9",
+        "truth/attraction.parquet": "32ead94bbc1e",
+        "truth/bots.parquet": "fe0922e060e0",
+        "truth/malformed.parquet": "77b38d0abefb",
+        "truth/pages/2022-06.parquet": "9d7a07daf98c",
+        "truth/pages/2022-07.parquet": "7c85f552c06a",
+        "truth/personal.parquet": "afc0ea623d39",
+        "truth/queries.parquet": "b7cd5cdb3784",
+        "workflow.toml": "e793545b05e2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("crawl_format", "digests"),
+    [
+        ("qwant", ["13f0dfdf95bd", "b116519fbcc3"]),
+        ("warc", ["4fe23b2257d7", "66f28a2b0441"]),
+    ],
+)
+def test_a_seed_gives_the_same_crawls_in_every_format(
+    crawl_format: str, digests: list[str], tmp_path: Path
+) -> None:
+    simulate(tmp_path, SimulationParameters(**LIVELY.model_dump() | {"crawl_format": crawl_format}))
+    assert [content_digest(path) for path in sorted((tmp_path / "crawls").iterdir())] == digests
+
+
+def test_a_seed_gives_the_same_logs_in_parquet(tmp_path: Path) -> None:
+    simulate(tmp_path, SimulationParameters(**LIVELY.model_dump() | {"log_format": "parquet"}))
+    assert [content_digest(path) for path in sorted((tmp_path / "logs").iterdir())] == [
+        "0c34988a4019",
+        "6a3db15406c8",
+    ]
+
+
+def test_a_seed_gives_the_same_users_over_crawls(tmp_path: Path) -> None:
+    simulate_over_crawls(tmp_path / "w", write_crawls(tmp_path), LIVELY)
+    found = content_digests(tmp_path / "w")
+    found.pop("workflow.toml")  # it has the path of the crawls
+    assert found == {
+        "logs/2022-06.jsonl.gz": "949370b45921",
+        "logs/2022-09.jsonl.gz": "d5973463505a",
+        "topics.tsv": "f7cdb9f7b643",
+        "truth/attraction.parquet": "ac5edb5532f1",
+        "truth/bots.parquet": "fe0922e060e0",
+        "truth/malformed.parquet": "0f26bbf4a23e",
+        "truth/personal.parquet": "835390370a41",
+        "truth/queries.parquet": "289566004ef6",
+    }
+
+
 @pytest.mark.parametrize("crawl_format", ["jsonl", "qwant", "warc"])
 @pytest.mark.parametrize("log_format", ["jsonl", "parquet"])
 def test_same_arguments_same_bytes(tmp_path: Path, crawl_format: str, log_format: str) -> None:

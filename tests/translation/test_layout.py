@@ -12,7 +12,18 @@ from builder.translation.cutting import (
 )
 from builder.translation.forms import restore_case_and_punctuation
 from builder.translation.layout import normalize_text, single_sentence_layout, split_into_sentences
-from builder.translation.wrapping import continues_on_next_line
+from builder.translation.quality import (
+    has_length_mismatch,
+    has_markup,
+    is_repetitive,
+    is_untranslated,
+    max_repetitions,
+)
+from builder.translation.wrapping import (
+    continues_on_next_line,
+    is_wrapped_at_margin,
+    reinsert_line_breaks,
+)
 
 
 @pytest.mark.parametrize(
@@ -166,3 +177,169 @@ def test_a_wrapped_line_is_long_and_has_several_words(line: str, continues: bool
     assert continues_on_next_line(line, "vers la mer", is_wrapped=True) is continues
     assert not continues_on_next_line(line, "vers la mer", is_wrapped=False)
     assert not continues_on_next_line(line, "Vers la mer", is_wrapped=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "next_line", "continues"),
+    [
+        ("Il vient de", "Paris", True),
+        ("Il vient de", "« Paris »", True),
+        ("Il vient de", "... Paris", False),
+        ("de", "Paris", False),  # a line of one word
+        ("Il vient de", "- Paris", False),  # an item of a list
+        ("Il vient de", "2. Paris", False),
+        ("Il vient de:", "paris", False),
+        ("Il vient de", "", False),
+        ("", "Paris", False),
+    ],
+)
+def test_a_phrase_goes_on_after_an_article_or_a_preposition(
+    line: str, next_line: str, continues: bool
+) -> None:
+    assert continues_on_next_line(line, next_line, is_wrapped=False) is continues
+
+
+@pytest.mark.parametrize(
+    ("long", "short", "wrapped"), [(1, 49, True), (1, 48, False), (0, 1, True)]
+)
+def test_one_line_in_fifty_may_be_longer_than_a_margin(
+    long: int, short: int, wrapped: bool
+) -> None:
+    """A line of 100 characters is not longer, and empty lines do not count."""
+    lines = ["x" * 101] * long + ["x" * 100] * short + ["  "] * 9
+    assert is_wrapped_at_margin(lines) is wrapped
+
+
+@pytest.mark.parametrize(
+    ("breaks", "expected"),
+    [
+        ([(4, "\n")], "aaaa\nbbbb cccc dddd"),
+        ([(11, "\n")], "aaaa bbbb\ncccc dddd"),
+        ([(12, "\n")], "aaaa bbbb cccc\ndddd"),
+        ([(1, "\n"), (2, "\n  ")], "aaaa\nbbbb\n  cccc dddd"),
+        ([(n, str(n)) for n in (1, 2, 3, 4)], "aaaa1bbbb2cccc3dddd4"),
+    ],
+)
+def test_lines_break_at_the_nearest_space(breaks: list[tuple[int, str]], expected: str) -> None:
+    assert reinsert_line_breaks("aaaa bbbb cccc dddd", breaks, 19) == expected
+
+
+def test_line_breaks_of_a_source_of_another_length_are_proportional() -> None:
+    assert reinsert_line_breaks("aaaa bbbb cccc dddd", [(5, "\n")], 10) == "aaaa bbbb\ncccc dddd"
+    assert reinsert_line_breaks("a b", [(0, "\n")], 0) == "a\nb"
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("", 1),
+        ("a b c", 1),
+        ("a A b", 2),
+        ("a a b a a a c", 3),
+        ("a b a b", 3),  # a phrase counts once more
+        ("a b a b a b", 4),
+        ("a b a c", 1),
+        ("a b c a b c", 3),
+        (" ".join("abcdefghijkl" * 2), 3),
+        (" ".join("abcdefghijklm" * 2), 1),  # thirteen words
+    ],
+)
+def test_repetitions_of_words_and_phrases_by_hand(text: str, most: int) -> None:
+    assert max_repetitions(text) == most
+
+
+@pytest.mark.parametrize(
+    ("output", "source", "repetitive"),
+    [
+        ("no no no no", "non", True),
+        ("no no no", "non", False),
+        ("no no no no", "non non non non", False),
+        ("no no no no no", "non non non non", True),
+        ("ha" * 8, "rire", True),
+        ("ha" * 7, "rire", False),
+        ("ha" * 8, "ha" * 8, False),
+    ],
+)
+def test_four_repetitions_are_a_defect_unless_the_source_has_them(
+    output: str, source: str, repetitive: bool
+) -> None:
+    assert is_repetitive(output, source) is repetitive
+
+
+@pytest.mark.parametrize(
+    ("length", "source_length", "mismatch"),
+    [
+        (34, 100, False),  # 0.4 * 100 - 6
+        (33, 100, True),
+        (202, 100, False),  # 1.9 * 100 + 12
+        (203, 100, True),
+        (0, 15, False),
+        (0, 16, True),
+    ],
+)
+def test_translations_have_about_the_length_of_their_source(
+    length: int, source_length: int, mismatch: bool
+) -> None:
+    assert has_length_mismatch("x" * length, "y" * source_length) is mismatch
+
+
+@pytest.mark.parametrize(
+    ("output", "source", "untranslated"),
+    [
+        ("le chat et la souris", "Le chat et la souris", True),
+        ("le chat dort", "Le chat dort", True),  # a copy with one French word
+        ("le chat dort", "Le chat mange", False),
+        ("le chat et the mouse", "Le chat et la souris", False),  # two French, one English
+        ("le chat et la the mouse", "x", True),
+        ("Paris Texas", "Paris Texas", False),
+    ],
+)
+def test_what_is_still_french(output: str, source: str, untranslated: bool) -> None:
+    assert is_untranslated(output, source) is untranslated
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("a <b>x</b>", True), ("</TEXT>", True), ("<br/>", True), ("1 < 2 > 0", False)],
+)
+def test_tags_are_told_from_comparisons(text: str, found: bool) -> None:
+    assert has_markup(text) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("aaaa bbbb: cccc dddd eeee", "aaaa bbbb:"),  # before any other boundary
+        ("aaaa bbbb, cccc, et dddd eeee", "aaaa bbbb, cccc,"),
+        ("aaaa bbbb, cccc dddd eeee", "aaaa bbbb,"),
+        ("aaaa bbbb et cccc dddd", "aaaa bbbb"),
+        ("aaaa bbbb cccc dddd", "aaaa bbbb"),
+        ("a, bbbbbbbbbbbbbbbbbbbbbbbb", "a, bbbbbbbbbb"),  # not within the first quarter
+        ("bbbbbbbbb", "bbbb"),
+    ],
+)
+def test_where_a_long_sentence_is_cut(text: str, part: str) -> None:
+    assert split_to_size(text, len(text) - 1, len)[0] == part
+
+
+@pytest.mark.parametrize(
+    ("output", "source", "is_query", "expected"),
+    [
+        ("The U.S. army", "l’armée", False, "the U.S. army"),
+        ("A house", "une maison", False, "a house"),
+        ("IBM wins", "elle gagne", False, "IBM wins"),
+        ("Red House", "maison rouge", True, "red house"),
+        ("Red House", "Maison rouge", True, "Red House"),
+        ("It is Mr.", "c'est M", False, "it is Mr."),
+        ("It ends...", "ça finit", False, "it ends..."),
+        ("It ends.", "Ça finit.", False, "It ends."),
+        ("12", "la maison", False, "12"),
+        ("The house", "12", False, "The house"),
+        ("End now", "LA FIN", False, "End now"),  # five letters
+        ("End now", "LA FINE", False, "END NOW"),
+    ],
+)
+def test_the_form_of_a_translation_follows_its_source(
+    output: str, source: str, is_query: bool, expected: str
+) -> None:
+    assert restore_case_and_punctuation(output, source, is_query=is_query) == expected

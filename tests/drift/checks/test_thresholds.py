@@ -34,6 +34,56 @@ def test_rows_of_one_query_count_as_one() -> None:
     assert model.find_smallest_detectable_minimum() is None
 
 
+@pytest.mark.parametrize(("missing", "dropped"), [(18, False), (19, True)])
+def test_three_in_ten_of_the_rows_below_a_raised_minimum_are_missing(
+    missing: int, dropped: bool
+) -> None:
+    """Under Poisson(5), 61.6 of 100 rows lie below 6; rows at 6 are not below it."""
+    model = PoissonCountModel([(5, 100, missing), (6, 100, 90)], (1, 1))
+    assert model.are_rows_dropped(6) is dropped
+
+
+@pytest.mark.parametrize(("rows", "dropped"), [(1, True), (2, False)])
+def test_a_raised_minimum_that_drops_less_than_one_row(rows: int, dropped: bool) -> None:
+    assert PoissonCountModel([(5, rows, 0)], (1, 1)).are_rows_dropped(6) is dropped
+
+
+def test_rows_that_the_growth_of_users_keeps_above_a_minimum() -> None:
+    """Five users become ten: P(X < 6) is .0671 under Poisson(10), P(5 <= X < 6) is .0378."""
+    model = PoissonCountModel([(5, 100, 2)], (10, 20))
+    assert model.expected_rows_below(6) == pytest.approx(3.78, abs=0.01)
+    assert model.are_rows_dropped(6) is False
+    assert PoissonCountModel([(5, 100, 3)], (10, 20)).are_rows_dropped(6) is True
+
+
+@pytest.mark.parametrize(
+    ("next_to", "expected"),
+    [
+        ([(20, 200, 0)], 75.00),
+        ([(34, 200, 0)], 28.35),
+        ([(35, 200, 0)], 56.42),
+        ([(20, 50, 0)], 79.46),
+    ],
+)
+def test_rare_low_counts_are_expected_to_be_rare_in_the_other_snapshot_too(
+    next_to: list[tuple[int, int, int]], expected: float
+) -> None:
+    """The range from 5 to 19 is compared with the next of equal width, from 20 to 34.
+
+    Of 200 rows, 94.1 are expected in 5 to 19 under Poisson(20), .73 under Poisson(34) and .44
+    under Poisson(35); of 100 rows under Poisson(5), 55.95.
+    """
+    model = PoissonCountModel([(5, 100, 0), *next_to], (1, 1))
+    assert model.expected_rows_below(20) == pytest.approx(expected, abs=0.02)
+
+
+def test_only_rows_below_a_higher_minimum_are_expected_to_be_missing() -> None:
+    model = PoissonCountModel([(5, 100, 0)], (1, 1))
+    assert model.expected_missing_rows(5) == 0
+    assert model.expected_missing_rows(4) == 0
+    assert model.expected_missing_rows(6) == pytest.approx(17.55, abs=0.01)
+
+
 @pytest.mark.parametrize(("queries", "expected"), [(5, None), (60, True)])
 def test_judgements_of_a_few_queries_may_disappear_together(
     queries: int, expected: bool | None

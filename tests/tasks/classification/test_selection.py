@@ -165,6 +165,23 @@ def test_files_without_posts_are_an_error(tmp_path):
     )
 
 
+def test_posts_with_every_fault_are_an_error_of_their_files(tmp_path):
+    """As long as no post was read, the intervals cannot be at fault."""
+    faults = {"id": ["", "a\tb"], "author": [""], "text": ["", "<p>sun :)</p>"], "time": ["soon"]}
+    records = [
+        post(n, "sun :)") | {field: value}
+        for n, (field, value) in enumerate((f, v) for f, vs in faults.items() for v in vs)
+    ]
+    lines = "\n".join([*map(json.dumps, records), "[1]"])
+    (tmp_path / "posts.jsonl").write_text(lines + "\n")
+    with pytest.raises(DataError) as error:
+        build_classification(define(tmp_path), tmp_path / "out")
+    assert (
+        "found none; rejected: bad_id 1, bad_time 1, html_text 1, no_author 1, no_id 1, no_text 1, "
+        "not_json_object 1; convert the files"
+    ) in str(error.value)
+
+
 def test_human_labels_replace_distant_ones(collection, posts, tmp_path):
     posts.drop("truth").write_ndjson(tmp_path / "posts.jsonl")
     ids = read(collection, "labels", "long")["id"].to_list()[:4]

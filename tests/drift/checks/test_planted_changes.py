@@ -8,7 +8,7 @@ import pytest
 
 from builder.drift.checks import attachment, grading, lists, scoring, selection, thresholds
 from builder.drift.checks.outcome import Outcome
-from schemas import Qrels, Queries
+from schemas import ClickDiagnostics, Qrels, Queries
 from tests.drift.worlds import Rules, World, asked, compare, frame, query
 from tests.thorough import ALL
 
@@ -250,4 +250,76 @@ def test_queries_that_users_reword_add_or_drop_are_no_filter(
             None: ": either a filter changed, or users reworded queries or sent other ones",
             False: "",
         }[found]
+    )
+
+
+@pytest.mark.parametrize(("removed", "found"), [(30, None), (1, False)])
+def test_queries_may_be_missing_because_lists_became_shorter(
+    removed: int, found: bool | None
+) -> None:
+    """Lists of two results instead of three: queries without judgements are left out."""
+    kept = [*((f"q{n}", f"t{n % 20}", 100) for n in range(60)), ("rare", "t0", 5)]
+    before = [*kept, *((f"old {n}", f"t{n % 20}", 110) for n in range(removed))]
+    with compare(asked_times(before), asked_times(kept)) as connection:
+        for side, depth in (("from", 3), ("to", 2)):
+            rows = [("click_through", rank, 9, 500, None, None) for rank in range(1, depth + 1)]
+            shown = pl.DataFrame(rows, ClickDiagnostics.dtypes(), orient="row")
+            connection.execute(f"DROP VIEW click_diagnostics_{side}")
+            connection.register(f"click_diagnostics_{side}", shown.to_arrow())
+        outcome = selection.check_query_filter(connection)
+    assert outcome.is_construction is found
+    counts = f"{removed} of {60 + removed} frequent queries were removed and 0 of 60 frequent "
+    reason = (
+        ", but result lists end at rank 3 before and at rank 2 after, and have 3.0 results on "
+        "average before and 2.0 after: either one log has truncated lists or the engine changed "
+        "the number of results; shorter result lists may leave queries without judgements"
+    )
+    assert outcome.evidence == f"{counts}queries were added{reason if removed == 30 else ''}"
+
+
+@pytest.mark.parametrize(
+    ("frequent", "detectable"),
+    [
+        (0, None),
+        (19, "needs 20 frequent queries"),
+        (20, "a filter that removes 10.0 % of frequent queries"),
+    ],
+)
+def test_twenty_frequent_queries_show_a_filter(frequent: int, detectable: str | None) -> None:
+    rows = [*((f"q{n}", f"t{n % 20}", 100) for n in range(frequent)), ("rare", "t0", 5)]
+    with compare(asked_times(rows), asked_times(rows)) as connection:
+        outcome = selection.check_query_filter(connection)
+    if detectable is None:
+        reason = "no query is frequent enough to be expected in both snapshots"
+        assert outcome == Outcome(None, reason)
+    else:
+        assert outcome.is_construction is (False if frequent == 20 else None)
+        assert outcome.detectable == detectable
+
+
+@pytest.mark.parametrize("small", [5, 6, 7])
+def test_topics_that_are_too_small_to_be_missed_are_named(small: int) -> None:
+    large = [(f"q{n}", "ski", 100) for n in range(60)]
+    rows = [*large, *((f"k{n}", f"k{n}", 100) for n in range(small)), ("rare", "ski", 5)]
+    with compare(asked_times(rows), asked_times(rows)) as connection:
+        outcome = selection.check_topics(connection)
+    more = {5: "", 6: " and 1 more", 7: " and 2 more"}[small]
+    assert outcome == Outcome(
+        None,
+        "no topic lost or gained its frequent queries all at once",
+        {"unseen": [f"k{n}" for n in range(small)]},
+        f"too few frequent queries to detect the deletion of 'k0', 'k1', 'k2', 'k3', 'k4'{more}",
+    )
+
+
+def test_the_most_changed_topic_is_named_and_the_others_are_counted() -> None:
+    kept = [*((f"q{n}", f"t{n % 20}", 100) for n in range(60)), ("rare", "t0", 5)]
+    struck = {"ski": 5, "judo": 8, "voile": 5}
+    lost = [(f"{topic} {n}", topic, 150) for topic, size in struck.items() for n in range(size)]
+    with compare(asked_times([*kept, *lost]), asked_times(kept)) as connection:
+        outcome = selection.check_topics(connection)
+    assert outcome.evidence == (
+        "8 of 8 queries of the topic 'judo' that were frequent enough to be in both snapshots were "
+        "removed; so were queries of 2 more topics: the topics changed, unless interest changed "
+        "more than twentyfold"
     )
