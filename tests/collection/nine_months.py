@@ -1,4 +1,4 @@
-"""Nine months of queries and judgements as the lab publishes them, in each release layout.
+"""Months of queries and judgements as the lab publishes them, in each release layout.
 
 The texts, ids and grades are made up. Every month has queries whose texts fold alike; the `ODD`
 months also have the lines that published files have and that no reader can take.
@@ -8,12 +8,13 @@ import random
 from pathlib import Path
 
 from tests.collection.releases import write
+from tests.thorough import ALL
 
-MONTHS = (
+NINE = (
     "2022-06", "2022-07", "2022-08", "2022-09", "2022-10", "2022-11", "2022-12", "2023-01",
     "2023-02",
 )  # fmt: skip
-ODD = MONTHS[:4]
+MONTHS, ODD = (NINE, NINE[:4]) if ALL else (NINE[:4], NINE[:2])
 QUERIES = 15
 DOCUMENTS = 40
 ODD_LINES = {
@@ -62,7 +63,7 @@ def judgement_file(layout: str, month: str) -> bytes:
 
 
 def write_release(root: Path, layout: str) -> dict[str, Path]:
-    """Write a release of nine months, and return the judgement file of each."""
+    """Write a release of all months, and return the judgement file of each."""
     paths = {}
     for index, month in enumerate(MONTHS):
         label = f"{'ABCDEFGHI'[index]}-{month}"

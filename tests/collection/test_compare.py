@@ -180,17 +180,25 @@ def test_texts_that_are_judged_by_hand() -> None:
     assert count_text_mismatches((queries, old), (queries, new)) == (2, 1)
 
 
+def _built_with(section: str, definition: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """A small version, and one of its definition with one section more."""
+    before = published(definition)
+    world = Path(shutil.copytree(definition.parent, tmp_path / "world"))
+    text = definition.read_text()
+    assert section.partition("\n")[0] not in text
+    (world / definition.name).unlink()
+    (world / definition.name).write_text(f"{text}\n{section}")
+    out = shutil.copytree(before.parent, tmp_path / "other")
+    after = builder.build(world / definition.name, out=out).version
+    assert after is not None
+    return before, after
+
+
 def test_a_minimum_of_users_is_the_cause_and_not_the_log(
-    world: Path, built: BuildReport, tmp_path: Path
+    undisturbed: tuple[Path, str], tmp_path: Path
 ) -> None:
-    assert built.version is not None
-    definition = (world / "workflow.toml").read_text()
-    assert "[select]" not in definition
-    other = world / "min_users.toml"
-    other.write_text(definition + "\n[select]\nmin_users = 8\n")
-    report = builder.build(other, out=shutil.copytree(built.root, tmp_path / "other"))
-    assert report.version is not None
-    found = compare(built.version, report.version)
+    before, after = _built_with("[select]\nmin_users = 8\n", undisturbed[0], tmp_path)
+    found = compare(before, after)
     causes = {cause for judged in found.judgements for cause in judged.causes}
     assert causes == {"parameters"}
     assert {judged.parameters for judged in found.judgements} == {("select.min_users",)}
@@ -198,16 +206,10 @@ def test_a_minimum_of_users_is_the_cause_and_not_the_log(
 
 
 def test_a_parameter_that_drops_judgements_attaches_none_to_another_text(
-    world: Path, built: BuildReport, tmp_path: Path
+    undisturbed: tuple[Path, str], tmp_path: Path
 ) -> None:
-    assert built.version is not None
-    definition = (world / "workflow.toml").read_text()
-    assert "[qrels]" not in definition
-    other = world / "min_examinations.toml"
-    other.write_text(definition + "\n[qrels]\nmin_examinations = 15\n")
-    report = builder.build(other, out=shutil.copytree(built.root, tmp_path / "other"))
-    assert report.version is not None
-    found = compare(built.version, report.version)
+    before, after = _built_with("[qrels]\nmin_examinations = 15\n", undisturbed[0], tmp_path)
+    found = compare(before, after)
     assert {judged.other_text_cause for judged in found.judgements} == {"parameters"}
     assert {judged.parameters for judged in found.judgements} == {("qrels.min_examinations",)}
     log = format_changelog(found)

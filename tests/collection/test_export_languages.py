@@ -13,11 +13,11 @@ from builder.errors import DataError, UsageError
 from tests.collection.releases import imported, opened, write
 
 
-@pytest.fixture
-def version(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def version(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of two months: of the second, no document has an English text."""
     page = "<DOC>\n<DOCNO>doc{}</DOCNO>\n<TEXT>\n{}\n</TEXT>\n</DOC>\n"
-    release = tmp_path / "r"
+    release = tmp_path_factory.mktemp("version") / "r"
     for month, english in (("2022-06", page.format(7, "A page.")), ("2022-07", "")):
         french = page.format(7, "Une page.") + page.format(8, "Une autre page.")
         write(release / f"Trec/{month}_fr/a.txt", french)

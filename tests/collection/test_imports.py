@@ -261,7 +261,8 @@ def test_the_broken_release_of_june(shared: Path, tmp_path: Path) -> None:
             data = (folder / f"2022-06_{kind}{suffix}.txt.gz").read_bytes()
             write(tmp_path / name / f"2022-06_{kind}.txt.gz", data)
         reports[name] = _import(tmp_path / name, "longeval-web", tmp_path / f"{name}-out")
-    broken = validate(reports["broken"].version)
+    checks = ("LB112", "LB113", "LB201", "LB211")
+    broken = validate(reports["broken"].version, select=checks)
     found = {(f.check, f.count) for f in broken}
     assert {("LB201", 6002), ("LB112", 2667)} <= found
     (outlier,) = (f for f in broken if f.check == "LB211")
@@ -269,7 +270,8 @@ def test_the_broken_release_of_june(shared: Path, tmp_path: Path) -> None:
     difference = compare(reports["broken"].version, reports["repaired"].version)
     (judged,) = difference.judgements
     assert judged.other_text > 0.8 * judged.compared > 20_000
-    repaired = {f.check: f.count for f in validate(reports["repaired"].version)}
+    found_again = validate(reports["repaired"].version, select=checks)
+    repaired = {f.check: f.count for f in found_again}
     assert "LB112" not in repaired
     assert "LB201" not in repaired
     assert "LB211" not in repaired

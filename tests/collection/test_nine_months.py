@@ -1,4 +1,7 @@
-"""Nine months of every layout: no line is lost, and the scores are those of trec_eval."""
+"""Months of every layout: no line is lost, and the scores are those of trec_eval.
+
+`make thorough` has nine of them.
+"""
 
 import json
 import random
@@ -22,6 +25,7 @@ from tests.collection.nine_months import (
     write_release,
 )
 from tests.collection.releases import imported, opened, write
+from tests.thorough import ALL
 
 MEASURES = {
     "nDCG@10": "ndcg_cut_10",
@@ -31,7 +35,7 @@ MEASURES = {
     "RR": "recip_rank",
     "bpref": "bpref",
 }
-SYSTEMS = 10
+SYSTEMS = 10 if ALL else 4
 PARENTS = {"longeval-2023": 3, "longeval-web": 2, "longeval-sci": 1}
 """Number of folders between the root of a release and its first judgement file."""
 
@@ -56,7 +60,7 @@ def _run_lines(layout: str, run: dict[str, dict[str, float]], system: int) -> st
 
 @dataclass(frozen=True)
 class NineMonths:
-    """A release of nine months, its judgement files by month, and its import."""
+    """A release of all months, its judgement files by month, and its import."""
 
     layout: str
     files: dict[str, Path]
