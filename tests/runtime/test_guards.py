@@ -69,8 +69,9 @@ def test_a_release_whose_topics_cannot_be_compared_is_named(released: Path, tmp_
 
 
 def test_a_classification_collection_in_the_same_folder_has_no_topics(
-    world: Path, tmp_path: Path
+    world: Path, built: BuildReport, tmp_path: Path
 ) -> None:
+    shutil.copytree(built.root / ".work", tmp_path / "c/.work")
     manifest = tmp_path / "c/1.0.0/manifest.json"
     manifest.parent.mkdir(parents=True)
     manifest.write_text('{"kind": "classification", "name": "x", "version": "1.0.0"}')
