@@ -182,7 +182,8 @@ def test_a_log_without_impressions_is_refused_unless_allowed(
     assert run("build", world / "workflow.toml", "--out", tmp_path / "out") == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("log "))
     assert told in line
-    assert run("build", world / "workflow.toml", "--out", tmp_path / "quiet", "--quiet") == 0
+    quiet = ("--until", "log", "--quiet")
+    assert run("build", world / "workflow.toml", "--out", tmp_path / "quiet", *quiet) == 0
     said = capsys.readouterr()
     assert said.out == ""
     assert f"log 2022-06              {told.rpartition('; ')[2]}\n" in said.err
