@@ -6,13 +6,14 @@ import re
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.documents.fingerprints import fingerprint_pages
 from builder.documents.tokens import md5_hex, tokens_expr
 from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.text.keys import replace_runs_with_space
+from tests.thorough import examples
 
 IN_SQL = """
 SELECT regexp_extract_all(regexp_replace(text, $joiners, '', 'g'), $word) AS words FROM texts
@@ -21,6 +22,7 @@ LETTERS = st.sampled_from("aB_1 é,.’\n\t\xa0\u2028字ก็İ") | st.characte
 TEXTS = st.lists(st.text(LETTERS, max_size=40))
 
 
+@settings(max_examples=examples(100))
 @given(
     st.lists(
         st.text(

@@ -31,8 +31,15 @@ def months() -> dict[str, Month]:
 
 
 @pytest.fixture(scope="module")
-def drift(months: dict[str, Month], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    series, limits = store(tmp_path_factory.mktemp("series"), months)
+def stored(
+    months: dict[str, Month], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[SnapshotSeries, ResourceLimits]:
+    return store(tmp_path_factory.mktemp("series"), months)
+
+
+@pytest.fixture(scope="module")
+def drift(stored: tuple[SnapshotSeries, ResourceLimits]) -> dict[str, Any]:
+    series, limits = stored[0], stored[1].with_scratch_folder("drift")
     found = measure_without_clicks(series, ChangeParameters(), limits, NoProgress())
     return dict(json.loads(to_json(found)))
 
@@ -214,13 +221,15 @@ def run(series: SnapshotSeries, limits: ResourceLimits, out: Path) -> Any:
     )
 
 
-def test_the_stage_writes_the_same_bytes(months: dict[str, Month], tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        series, limits = store(tmp_path / name, months)
-        ledger = run(series, limits, tmp_path / name / "out")
-    assert (ledger.unit, ledger.rows_in, ledger.rows_out) == ("tables", 18, 18)
+def test_the_stage_writes_the_same_bytes(
+    stored: tuple[SnapshotSeries, ResourceLimits], months: dict[str, Month], tmp_path: Path
+) -> None:
+    again = store(tmp_path / "again", months)
+    for name, (series, limits) in (("one", stored), ("two", again)):
+        ledger = run(series, limits.with_scratch_folder("run"), tmp_path / name)
+        assert (ledger.unit, ledger.rows_in, ledger.rows_out) == ("tables", 18, 18)
     for file in ("drift.json", "report.html", "rejects.parquet"):
-        first, second = (tmp_path / name / "out" / file for name in ("one", "two"))
+        first, second = (tmp_path / name / file for name in ("one", "two"))
         assert first.read_bytes() == second.read_bytes()
 
 

@@ -16,11 +16,23 @@ from builder.drift import render_report
 from builder.drift.measure import measure_without_clicks
 from builder.drift.report.findings import list_findings
 from builder.drift.report.undecided import list_undecided_checks
+from builder.drift.series import SnapshotSeries
 from builder.parameters import ChangeParameters
 from builder.reporting import numbers
+from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
-from tests.drift.worlds import Rules, World, frame, observe, page, qrel, query, store
+from tests.drift.worlds import (
+    Rules,
+    World,
+    first_months,
+    frame,
+    observe,
+    page,
+    qrel,
+    query,
+    store,
+)
 from tests.thorough import ALL
 
 SCRIPT = "<script>alert(1)</script>"
@@ -249,16 +261,27 @@ def test_queries_that_were_never_shown_do_not_move(tmp_path: Path) -> None:
     assert not any(found["pairs"][0]["queries"]["movers"].values())
 
 
-@pytest.fixture(scope="module", params=[2, 9, 36 if ALL else 13])
-def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Few queries over many months."""
+COUNTS = (2, 9, 36 if ALL else 13)
+
+
+@pytest.fixture(scope="module")
+def longest(tmp_path_factory: pytest.TempPathFactory) -> tuple[SnapshotSeries, ResourceLimits]:
+    """Few queries over many months: no month or pair of months depends on later months."""
     world = World(seed=1, topics=2, queries_per_topic=5, pages_per_query=3)
     months = {
-        f"{2022 + n // 12}-{n % 12 + 1:02d}": observe(world, Rules(), n)
-        for n in range(request.param)
+        f"{2022 + n // 12}-{n % 12 + 1:02d}": observe(world, Rules(), n) for n in range(COUNTS[-1])
     }
-    series, limits = store(tmp_path_factory.mktemp("many"), months)
-    return measure_without_clicks(series, ChangeParameters(), limits, NoProgress())
+    return store(tmp_path_factory.mktemp("many"), months)
+
+
+@pytest.fixture(scope="module", params=COUNTS)
+def many(request: pytest.FixtureRequest, longest: tuple[SnapshotSeries, ResourceLimits]) -> Any:
+    """The drift of the first months of many."""
+    limits = longest[1].with_scratch_folder(f"first-{request.param}")
+    series = first_months(longest[0], request.param, limits)
+    found = measure_without_clicks(series, ChangeParameters(), limits, NoProgress())
+    assert len(found["snapshots"]) == request.param
+    return found
 
 
 def test_many_snapshots(many: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +11,19 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from builder.alignment import build_id_maps
 from builder.alignment.changes import QREL_CHANGES, QUERY_CHANGES
 from builder.documents.tokens import md5_hex, tokens_expr
 from builder.drift.checks import SnapshotParameters, store_recorded_parameters
 from builder.drift.pair_drift import create_optional_views
 from builder.drift.series import OptionalInputs, SnapshotSeries, compare_snapshots
-from builder.io.tables import Table, write_frame
+from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, query_id
 from schemas import (
+    TABLES,
     DocumentChanges,
     Documents,
     Qrels,
@@ -88,9 +91,16 @@ def qrel(text: str, page: str, grade: int, **values: Any) -> dict[str, Any]:
     return known | given | {"source": "click"} | values
 
 
+@cache
+def counted(title: str, text: str) -> dict[str, Any]:
+    """Number of tokens and hashes of a text."""
+    words = pl.select(tokens_expr(pl.lit(f"{title}\n{text}"))).to_series()[0].to_list()
+    text_hash, token_hash = md5_hex(pl.Series([text, " ".join(words)]))
+    return {"tokens": len(words), "text_hash": text_hash, "token_hash": token_hash}
+
+
 def page(url: str, title: str, text: str, **values: Any) -> dict[str, Any]:
     """A row of `documents`."""
-    words = pl.select(tokens_expr(pl.lit(f"{title}\n{text}"))).to_series()[0].to_list()
     known = {
         "doc_id": doc_id(key64(url)),
         "url": url,
@@ -101,11 +111,8 @@ def page(url: str, title: str, text: str, **values: Any) -> dict[str, Any]:
         "language": "fr",
         "shown": True,
         "sampled": True,
-        "tokens": len(words),
-        "text_hash": md5_hex(pl.Series([text]))[0],
-        "token_hash": md5_hex(pl.Series([" ".join(words)]))[0],
     }
-    return known | values
+    return known | counted(title, text) | values
 
 
 @cache
@@ -213,6 +220,30 @@ def store(
     maps, params = folder / "maps", ChangeParameters()
     series, _ = compare_snapshots(maps, each, params, limits, NoProgress(), evidence)
     return series, limits
+
+
+def first_months(series: SnapshotSeries, count: int, limits: ResourceLimits) -> SnapshotSeries:
+    """The first snapshots of a series, as if there were no others; its maps are written anew."""
+    documents, queries, qrels, counts = (
+        dict(list(tables.items())[:count])
+        for tables in (series.documents, series.queries, series.qrels, series.word_counts)
+    )
+    lost, pairs = (
+        dict(list(tables.items())[: count - 1]) for tables in (series.lost_words, series.pair_drift)
+    )
+    assert list(pairs) == list(lost) == list(pairwise(documents))
+    build_id_maps(
+        limits.scratch,
+        documents=documents,
+        queries=queries,
+        limits=limits.with_scratch_folder("maps"),
+        progress=NoProgress(),
+        pages=None,
+    ).check("maps")
+    maps = (
+        table_at(limits.scratch, name, TABLES[name]) for name in ("documents_map", "queries_map")
+    )
+    return SnapshotSeries(documents, queries, qrels, counts, lost, pairs, *maps)
 
 
 def holding(before: Rows, after: Rows, changes: Rows | None = None) -> duckdb.DuckDBPyConnection:

@@ -12,6 +12,7 @@ from builder.collection.imports import import_release
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.runner import Runner
 from tests.collection.releases import write
+from tests.faults.kills import published
 
 
 @pytest.fixture
@@ -44,15 +45,16 @@ def test_a_release_whose_manifest_git_did_not_fetch_is_not_replaced(
 
 @pytest.mark.parametrize("content", ["[1]", "{}", "5", None])
 def test_a_draft_without_topics_or_manifest_is_built_again(
-    content: str | None, built: BuildReport, world: Path, tmp_path: Path
+    content: str | None, undisturbed: tuple[Path, str], tmp_path: Path
 ) -> None:
     """Its topics could not be compared, and its manifest was a traceback."""
-    shutil.copytree(built.root, tmp_path / "c")
+    definition = undisturbed[0]
+    shutil.copytree(published(definition).parent, tmp_path / "c")
     name = "topics.parquet" if content is None else "manifest.json"
     (tmp_path / "c/0.1.0" / name).unlink()
     if content is not None:
         (tmp_path / "c/0.1.0" / name).write_text(content)
-    assert builder.build(world / "workflow.toml", tmp_path / "c").published
+    assert builder.build(definition, tmp_path / "c").published
     assert builder.validate(tmp_path / "c") == []
 
 
@@ -69,8 +71,9 @@ def test_a_release_whose_topics_cannot_be_compared_is_named(released: Path, tmp_
 
 
 def test_a_classification_collection_in_the_same_folder_has_no_topics(
-    world: Path, tmp_path: Path
+    world: Path, built: BuildReport, tmp_path: Path
 ) -> None:
+    shutil.copytree(built.root / ".work", tmp_path / "c/.work")
     manifest = tmp_path / "c/1.0.0/manifest.json"
     manifest.parent.mkdir(parents=True)
     manifest.write_text('{"kind": "classification", "name": "x", "version": "1.0.0"}')
@@ -115,10 +118,10 @@ def test_a_draft_says_that_its_topics_change(
 
 
 def test_a_snapshot_without_judgements_is_not_published(
-    world: Path, built: BuildReport, tmp_path: Path
+    undisturbed: tuple[Path, str], tmp_path: Path
 ) -> None:
-    shutil.copytree(world, tmp_path / "world")
-    shutil.copytree(built.root / ".work", tmp_path / "c/.work")
+    shutil.copytree(undisturbed[0].parent, tmp_path / "world")
+    shutil.copytree(published(undisturbed[0]).parent / ".work", tmp_path / "c/.work")
     definition = tmp_path / "world/workflow.toml"
     text = definition.read_text()
     header = "[qrels]\n"

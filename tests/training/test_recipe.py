@@ -91,8 +91,12 @@ def test_overlap_of_long_and_short_texts() -> None:
     assert rejection_reason(("un mot", "a word"), 60) is None
 
 
-def test_every_pair_is_in_pieces_without_unknown(work: Path) -> None:
-    vocabulary = train_vocabulary(work, 700)
+def test_every_pair_is_in_pieces_without_unknown(work: Path, tmp_path: Path) -> None:
+    lines = (work / "pairs.tsv").read_text("utf-8").splitlines(keepends=True)[::40]
+    assert len(lines) > 1000
+    assert not {"Ł", "ź"} & {*"".join(lines)}
+    (tmp_path / "pairs.tsv").write_text("".join(lines), "utf-8")
+    vocabulary = train_vocabulary(tmp_path, 700)
     encoded = encode(iter([("Ça coûte 3 € à Łódź.", "It costs 3 € in Łódź.")]), vocabulary, 99)
     assert 0 not in [*encoded.sources.pieces, *encoded.targets.pieces]
     assert encoded.sources.pieces[-1] == encoded.targets.pieces[-1] == 2

@@ -12,7 +12,7 @@ from schemas import ClickDiagnostics, Qrels, Queries
 from tests.drift.worlds import Rules, World, asked, compare, frame, query
 from tests.thorough import ALL
 
-SEEDS = range(20 if ALL else 5)
+SEEDS = range(20 if ALL else 3)
 CHECKS = (
     *lists.PAIR_CHECKS,
     *selection.CHECKS,
