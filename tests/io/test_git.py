@@ -39,8 +39,10 @@ def test_each_fault_has_a_remedy(tmp_path: Path) -> None:
     path.write_bytes(b"a\n<<<<<<< HEAD\n")
     assert git.describe_checkout_fault(path) == (
         "the file contains conflict markers of Git",
-        "restore the file from one branch, for example with `git checkout --theirs`; files of a "
-        "version cannot be merged",
+        (
+            "restore the file from one branch, for example with `git checkout --theirs`; files of "
+            "a version cannot be merged"
+        ),
     )
     path.write_bytes(b"a\n")
     assert git.describe_checkout_fault(path) is None
