@@ -548,3 +548,10 @@ def test_the_majority_decides_and_a_tie_is_the_lower_grade(tmp_path: Path) -> No
     found = read_majority_votes([Source(sheet, "sheet.tsv")])
     assert found.schema == {"query": pl.UInt64, "doc": pl.UInt64, "manual_grade": pl.UInt8}
     assert sorted(found.rows()) == [(1, 1, 2), (1, 2, 1), (1, 3, 0), (1, 4, 2)]
+
+
+def test_a_row_with_a_line_break_may_lack_its_last_cells(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    row = f'{query_id(1)}\t{doc_id(1)}\tann\t1\t"two\nlines"'
+    sheet.write_text(f"query_id\tdoc_id\tassessor\tgrade\tnote\ttitle\n{row}\n")
+    assert import_assessments([sheet], tmp_path / "out.parquet").judgements == 1
