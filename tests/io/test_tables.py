@@ -164,14 +164,12 @@ def test_the_result_of_a_query_is_written_in_its_order(
 
 
 def test_published_tables_are_compressed_with_zstd(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    for write in (
-        lambda: write_frame(ROWS[:2], path, LogUrls),
-        lambda: write_query_result(
-            duckdb.connect(), "SELECT 1 AS doc, 'k' AS url_key, 'u' AS url", path, LogUrls
-        ),
-    ):
-        write()
+    frame, result = tmp_path / "frame.parquet", tmp_path / "result.parquet"
+    write_frame(ROWS[:2], frame, LogUrls)
+    with duckdb.connect() as connection:
+        sql = "SELECT 1 AS doc, 'k' AS url_key, 'u' AS url"
+        write_query_result(connection, sql, result, LogUrls)
+    for path in (frame, result):
         column = pq.read_metadata(path).row_group(0).column(1)
         assert (column.compression, column.has_dictionary_page) == ("ZSTD", True)
 
