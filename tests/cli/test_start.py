@@ -4,11 +4,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import builder
 from builder.cli import app
+from builder.commands import doctor as diagnosis
 from builder.commands.doctor import doctor
 from builder.commands.new import create_definition, default_collection_name, to_toml
 from builder.definition.model import Definition
@@ -150,6 +152,87 @@ def test_the_doctor_wants_a_folder(tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "file").write_text("")
     assert run("doctor", tmp_path / "file") == 1
     assert "expected a folder, found a file" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("memory", "status", "detail"),
+    [
+        (4 * 2**30, "good", "3 cores, 4.0 GiB of memory"),
+        (4 * 2**30 - 1, "note", "3 cores, 4.0 GiB of memory; build with --memory 2047MiB"),
+        (2**30, "note", "3 cores, 1.0 GiB of memory; build with --memory 512MiB"),
+        (None, "note", "3 cores; memory size could not be determined"),
+    ],
+)
+def test_the_doctor_wants_four_gibibytes_of_memory(
+    monkeypatch: pytest.MonkeyPatch, memory: int | None, status: str, detail: str
+) -> None:
+    monkeypatch.setattr(diagnosis, "count_usable_cores", lambda: 3)
+    monkeypatch.setattr(diagnosis, "usable_memory_bytes", lambda: memory)
+    found = diagnosis._check_cores_and_memory()
+    assert found == diagnosis.Diagnosis("machine", status, detail)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("free", "status", "end"),
+    [
+        (10 * 2**30, "good", ": 10 GiB free"),
+        (10 * 2**30 - 1, "note", ": 10 GiB free; one monthly LongEval snapshot needs 30 GiB"),
+        (0, "note", ": 0 GiB free; one monthly LongEval snapshot needs 30 GiB"),
+    ],
+)
+def test_the_doctor_wants_ten_gibibytes_on_both_disks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, status: str, end: str
+) -> None:
+    usage = SimpleNamespace(free=free)
+    monkeypatch.setattr(diagnosis.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(diagnosis.tempfile, "gettempdir", lambda: str(tmp_path))
+    found = list(diagnosis._check_folders_and_disk_space(tmp_path))
+    assert [(d.name, d.status) for d in found] == [("disk", status), ("temporary files", status)]
+    assert {d.detail for d in found} == {f"{tmp_path}{end}"}
+
+
+def test_the_doctor_wants_a_new_python_and_a_folder_that_is_writable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version, status in (((3, 10, 9), "bad"), ((3, 11, 0), "good"), ((4, 0, 0), "good")):
+        monkeypatch.setattr(diagnosis, "sys", SimpleNamespace(version_info=version))
+        assert diagnosis._check_python().status == status
+    monkeypatch.undo()
+    monkeypatch.setattr(diagnosis.os, "access", lambda path, mode: False)
+    disk, _ = diagnosis._check_folders_and_disk_space(tmp_path)
+    assert disk == diagnosis.Diagnosis("disk", "bad", f"{tmp_path}: no write permission")
+
+
+def test_the_doctor_names_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    required = ["polars>=1", 'ray[default]; extra == "ray"', 'x-y.z ; extra == "evaluation"']
+    monkeypatch.setattr(diagnosis, "requires", lambda name: required)
+    assert diagnosis._required_packages(None) == ["polars"]
+    assert diagnosis._required_packages("ray") == ["ray"]
+    assert diagnosis._required_packages("evaluation") == ["x-y.z"]
+    versions = {"polars": "1.2", "duckdb": "3", "pyarrow": "4", "ctranslate2": "5"}
+    monkeypatch.setattr(diagnosis, "_installed_version", versions.get)
+    (packages,) = diagnosis._check_packages()
+    assert (packages.status, packages.detail) == (
+        "good",
+        "polars 1.2, duckdb 3, pyarrow 4, ctranslate2 5",
+    )
+    metadata = SimpleNamespace(get_all=lambda name: ["ray"])
+    monkeypatch.setattr(diagnosis, "distribution", lambda name: SimpleNamespace(metadata=metadata))
+    (extra,) = diagnosis._check_extras()
+    assert extra == diagnosis.Diagnosis(
+        "extra ray",
+        "note",
+        'ray not installed: python -m pip install "longeval-builder[ray]"',
+    )
+    versions["ray"] = "6"
+    (extra,) = diagnosis._check_extras()
+    assert extra == diagnosis.Diagnosis("extra ray", "good", "installed")
+    del versions["polars"]
+    (packages,) = diagnosis._check_packages()
+    assert (packages.status, packages.detail) == (
+        "bad",
+        "polars missing: python -m pip install longeval-builder",
+    )
 
 
 def test_limits_of_a_container_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

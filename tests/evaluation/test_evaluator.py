@@ -336,6 +336,43 @@ def test_wrong_parameters(wrong: dict[str, object]) -> None:
         EvaluationParameters(**wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("name", "accepted", "refused", "message"),
+    [
+        ("resamples", [0, 10**6], [-1, 10**6 + 1], "a number of resamples from 0 to 1000000"),
+        ("confidence", [0.001, 0.999], [0.0, 1.0], "a confidence level between 0 and 1"),
+        ("seed", [0, 2**64 - 1], [-1, 2**64], "a seed from 0 to 2^64 - 1"),
+        ("rbo_p", [0.001, 0.999], [0.0, 1.0], "an RBO persistence between 0 and 1"),
+        ("pairs", ["first", "all"], ["none"], "pairs to be one of first, consecutive, all"),
+    ],
+)
+def test_bounds_of_parameters(
+    name: str, accepted: list[object], refused: list[object], message: str
+) -> None:
+    for value in accepted:
+        EvaluationParameters(**{name: value})  # type: ignore[arg-type]
+    for value in refused:
+        with pytest.raises(UsageError) as caught:
+            EvaluationParameters(**{name: value})  # type: ignore[arg-type]
+        assert str(caught.value) == f"expected {message}, found {value!r}"
+
+
+def test_parameters_that_are_not_given() -> None:
+    defaults = EvaluationParameters()
+    assert (defaults.pivot, defaults.depth, defaults.pairs, defaults.splits) == (
+        None,
+        1000,
+        "first",
+        None,
+    )
+    assert (defaults.resamples, defaults.confidence, defaults.seed, defaults.rbo_p) == (
+        1000,
+        0.95,
+        0,
+        0.9,
+    )
+
+
 def test_wrong_use(make_qrels, make_run) -> None:
     qrels, runs = small(make_qrels, make_run)
     with pytest.raises(UsageError, match="at least one run"):

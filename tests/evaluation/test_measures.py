@@ -35,6 +35,16 @@ from builder.evaluation.measures.registry import (
         ("ERR(max=2)@20", "ERR@20(max=2)"),
         ("ERR", "ERR(max=4)"),
         ("Judged@10", "Judged@10"),
+        ("ndcg", "nDCG"),
+        ("map_cut_5", "AP@5"),
+        ("P_5", "P@5"),
+        ("recip_rank", "RR"),
+        ("bpref", "bpref"),
+        ("Rprec", "Rprec"),
+        ("success_1", "Success@1"),
+        ("nDCG@1000000", "nDCG@1000000"),
+        ("AP(rel=30)", "AP(rel=30)"),
+        ("AP( rel = 2 )", "AP(rel=2)"),
     ],
 )
 def test_names(written: str, name: str) -> None:
@@ -65,6 +75,8 @@ def test_every_name_parses_back(data: st.DataObject) -> None:
         ("P", r"expected a cutoff, such as P@10"),
         ("bpref@10", "does not support a cutoff"),
         ("nDCG@0", "cutoff from 1"),
+        ("nDCG@1000001", "expected a cutoff from 1 to 1000000, found 1000001"),
+        ("recip_rank_5", "expected a name"),
         ("nDCG(rel=2)", "invalid or repeated parameter 'rel=2'; nDCG accepts no parameters"),
         ("AP(max=2)", r"parameter 'max=2'; AP accepts rel=1 \(defaults\)"),
         ("AP(rel=1,rel=2)", "invalid or repeated parameter"),
@@ -94,3 +106,11 @@ def test_lists_of_names() -> None:
         parse_measures([])
     assert len(parse_measures(DEFAULT_MEASURES)) == 7
     assert set(ALIASES.values()) <= set(FAMILIES)
+
+
+def test_values_of_a_measure() -> None:
+    measure = parse_measure("P@10")
+    assert (measure.cutoff, measure["rel"]) == (10, 1)
+    assert parse_measure("nDCG").cutoff is None
+    assert parse_measure("ERR@20")["max"] == 4
+    assert DEFAULT_MEASURES == ("nDCG", "nDCG@10", "P@10", "AP", "bpref", "RR", "ERR@20")

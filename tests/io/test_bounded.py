@@ -10,6 +10,7 @@ import zstandard
 
 from builder.errors import FormatError, UsageError
 from builder.evaluation.textlines import numbered_lines
+from builder.io.file_types import ARCHIVE_NAME, BACKUP_COPY
 from builder.io.sources import Source
 from builder.trec.bounded import read_text_lines
 from builder.trec.runs import read_run
@@ -72,6 +73,46 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
             "text, found an Excel workbook; save it as CSV in UTF-8",
         ),
         (
+            b"\x04\x22\x4d\x18" + bytes(40),
+            "text, found an LZ4 file; decompress it, or compress it with gzip or zstd",
+        ),
+        (
+            b"7z\xbc\xaf\x27\x1c" + bytes(40),
+            "text, found a 7z archive; extract it and list its files",
+        ),
+        (
+            b"Rar!\x1a\x07" + bytes(40),
+            "text, found a RAR archive; extract it and list its files",
+        ),
+        (
+            b"q.run" + bytes(252) + b"ustar\x0000" + bytes(248),
+            "text, found a tar archive; extract it and list its files",
+        ),
+        (
+            b"filedesc://a.arc",
+            "text, found an ARC archive; convert it to WARC with warcio recompress",
+        ),
+        (
+            b"SQLite format 3\x00" + bytes(40),
+            "text, found a SQLite database; export it as Parquet or JSON lines",
+        ),
+        (
+            b"Obj\x01" + bytes(40),
+            "text, found an Avro file; export it as Parquet or JSON lines",
+        ),
+        (
+            b"ARROW1\x00\x00" + bytes(40),
+            "text, found an Arrow file; export it as Parquet or JSON lines",
+        ),
+        (
+            "q1 Q0\n".encode("utf-16-le"),
+            "text in UTF-8, found UTF-16; convert it with iconv -f UTF-16LE -t UTF-8",
+        ),
+        (
+            "q1 Q0\n".encode("utf-16-be"),
+            "text in UTF-8, found UTF-16; convert it with iconv -f UTF-16BE -t UTF-8",
+        ),
+        (
             b"PAR1" + bytes(40),
             "text, found a Parquet file; export it as text",
         ),
@@ -88,3 +129,29 @@ def test_other_file_types_are_named(tmp_path: Path, data: bytes, found: str) -> 
         with pytest.raises(FormatError) as error:
             read(path)
         assert str(error.value) == f"{path}: expected {found}"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_archive", "is_backup"),
+    [
+        ("log.zip", True, False),
+        ("log.TAR.gz", True, False),
+        ("log.tgz", True, False),
+        ("log.csv.gz", False, False),
+        ("zip.csv", False, False),
+        ("log.csv.bak", False, True),
+        ("log.csv.old.gz", False, True),
+        ("log.csv~", False, True),
+        ("log (2).csv", False, True),
+        ("log - Copie (3).csv.gz", False, True),
+        ("log - copy", False, True),
+        ("log.csv.crdownload", False, True),
+        ("log(2).csv", False, False),
+        ("bold.csv", False, False),
+    ],
+)
+def test_archives_and_backup_copies_have_names(
+    name: str, is_archive: bool, is_backup: bool
+) -> None:
+    assert bool(ARCHIVE_NAME.search(name)) is is_archive
+    assert bool(BACKUP_COPY.search(name)) is is_backup

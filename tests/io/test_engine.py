@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pytest
 
 from builder.io import engine as engines
@@ -80,3 +81,48 @@ def test_a_file_that_was_written_again_is_read_again(tmp_path: Path) -> None:
         with limits.connect_to_duckdb() as connection:
             connection.read_parquet(str(path)).create_view("numbers")
             assert _one(connection, "SELECT n FROM numbers") == number
+
+
+def test_at_most_two_engines_are_kept(tmp_path: Path) -> None:
+    limits = ResourceLimits(tmp_path, threads=1, memory=2**30)
+    with (
+        limits.connect_to_duckdb() as one,
+        limits.connect_to_duckdb(),
+        limits.connect_to_duckdb(),
+    ):
+        assert _one(one, "SELECT current_setting('autoinstall_known_extensions')") is False
+        assert _one(one, "SELECT current_setting('autoload_known_extensions')") is False
+        assert engines._idle == []
+    assert len(engines._idle) == 2
+    with limits.connect_to_duckdb():
+        assert len(engines._idle) == 1
+
+
+def test_a_setting_that_is_refused_closes_the_engine(tmp_path: Path) -> None:
+    with engines.pooled_duckdb_connection({"threads": "1"}, tmp_path / "spill"):
+        pass
+    (idle,) = engines._idle
+    with (
+        pytest.raises(duckdb.Error),
+        engines.pooled_duckdb_connection({"threads": "none"}, tmp_path / "spill"),
+    ):
+        pass
+    assert engines._idle == []
+    with pytest.raises(duckdb.ConnectionException):
+        idle.execute("SELECT 1")
+
+
+def test_rows_are_appended_by_position_and_variables_are_set() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (a INTEGER, b VARCHAR)")
+        for number, text in ((1, "eau"), (2, None)):
+            rows = pl.DataFrame({"x": [number], "y": [text]}, schema_overrides={"y": pl.String})
+            engines.append_rows(connection, "t", rows)
+        assert connection.sql("FROM t ORDER BY a").fetchall() == [(1, "eau"), (2, None)]
+        assert _one(connection, "SELECT count(*) FROM duckdb_views() WHERE NOT internal") == 0
+        engines.set_sql_variables(
+            connection, k=5, share=0.5, word="eau", names=["a", "b"], yes=True
+        )
+        sql = "SELECT getvariable('k'), getvariable('share'), getvariable('word'), "
+        found = connection.sql(sql + "getvariable('names'), getvariable('yes')").fetchall()
+        assert found == [(5, 0.5, "eau", ["a", "b"], True)]

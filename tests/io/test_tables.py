@@ -4,14 +4,25 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.errors import LedgerError
-from builder.io.tables import Table, TableWriter, table_at, write_frame
+from builder.io.tables import (
+    Table,
+    TableWriter,
+    arrow_schema,
+    create_union_view,
+    table_at,
+    to_plain_arrow_type,
+    write_frame,
+    write_query_result,
+)
 from builder.runtime.ledger import RejectWriter, RowLedger
 from schemas import LogUrls, Rejects
 
@@ -78,6 +89,91 @@ def test_how_columns_are_stored(
     assert pl.read_parquet(tmp_path / "t.parquet").equals(ROWS)
 
 
+def test_rows_end_a_group_where_either_bound_is_reached(tmp_path: Path) -> None:
+    """Rows of 1, 2, 3, 4, 5, 1, 1 and 1 bytes; at most 3 rows and 6 bytes each."""
+    sizes = [1, 2, 3, 4, 5, 1, 1, 1]
+    rows = pl.DataFrame(
+        {
+            "doc": pl.Series(range(8), dtype=pl.UInt64),
+            "url_key": ["é"[: size // 4] + "x" * (size - 2 * (size // 4)) for size in sizes],
+            "url": [None] * 8,
+        },
+        schema_overrides={"url": pl.String},
+    )
+    assert [len(key.encode()) for key in rows["url_key"]] == sizes
+    path = tmp_path / "new/t.parquet"
+    with TableWriter(path, LogUrls, rows_per_group=3, bytes_per_group=6) as writer:
+        writer.append(rows[:1])
+        writer.write(rows[1:].with_columns(more=pl.lit(1)).to_arrow())
+    assert writer.rows == 8
+    assert writer.group_rows == [3, 1, 2, 2]
+    meta = pq.read_metadata(path)
+    assert [meta.row_group(i).num_rows for i in range(meta.num_row_groups)] == [3, 1, 2, 2]
+    assert pl.read_parquet(path).equals(rows)
+
+
+def test_a_table_without_rows_has_its_columns_and_no_group(tmp_path: Path) -> None:
+    with TableWriter(tmp_path / "t.parquet", LogUrls) as writer:
+        writer.append(ROWS[:0])
+    assert (writer.rows, writer.group_rows) == (0, [])
+    assert pl.read_parquet(tmp_path / "t.parquet").equals(ROWS[:0])
+
+
+def test_types_in_files_are_plain() -> None:
+    text, number = pa.string(), pa.uint64()
+    assert arrow_schema(LogUrls) == pa.schema([("doc", number), ("url_key", text), ("url", text)])
+    for given_, plain in (
+        (pa.large_string(), text),
+        (pa.string_view(), text),
+        (pa.dictionary(pa.uint32(), pa.large_string()), text),
+        (pa.large_list(pa.string_view()), pa.list_(text)),
+        (pa.list_(pa.large_string()), pa.list_(text)),
+        (pa.float32(), pa.float32()),
+    ):
+        assert to_plain_arrow_type(given_) == plain
+
+
+def test_tables_are_views_in_sql_alone_and_together(tmp_path: Path) -> None:
+    tables = []
+    for number in (0, 1):
+        path = tmp_path / f"{number}.parquet"
+        assert write_frame(ROWS[number : number + 1], path, LogUrls) == 1
+        tables.append(Table((path,), LogUrls))
+    with duckdb.connect() as connection:
+        tables[1].create_view(connection, "second")
+        assert connection.sql("SELECT doc FROM second").fetchall() == [(1,)]
+        create_union_view([table.relation(connection) for table in tables], "joined")
+        assert connection.sql("SELECT doc FROM joined ORDER BY doc").fetchall() == [(0,), (1,)]
+        create_union_view([], "none")
+        names = connection.sql("SELECT view_name FROM duckdb_views() WHERE NOT internal")
+        assert sorted(names.fetchall()) == [("joined",), ("second",)]
+
+
+@pytest.mark.parametrize(("name", "stored"), [("zstd", "ZSTD"), ("lz4", "LZ4")])
+def test_the_result_of_a_query_is_written_in_its_order(
+    tmp_path: Path, name: str, stored: str
+) -> None:
+    sql = "SELECT i AS doc, 'u' || i AS url, 'k' AS url_key, 0 AS x FROM range(3) r(i) ORDER BY -i"
+    path = tmp_path / "t.parquet"
+    with duckdb.connect() as connection:
+        assert write_query_result(connection, sql, path, LogUrls, name) == 3
+    found = pl.read_parquet(path)
+    assert found.columns == ["doc", "url_key", "url"]
+    assert found.rows() == [(2, "k", "u2"), (1, "k", "u1"), (0, "k", "u0")]
+    assert pq.read_metadata(path).row_group(0).column(0).compression == stored
+
+
+def test_published_tables_are_compressed_with_zstd(tmp_path: Path) -> None:
+    frame, result = tmp_path / "frame.parquet", tmp_path / "result.parquet"
+    write_frame(ROWS[:2], frame, LogUrls)
+    with duckdb.connect() as connection:
+        sql = "SELECT 1 AS doc, 'k' AS url_key, 'u' AS url"
+        write_query_result(connection, sql, result, LogUrls)
+    for path in (frame, result):
+        column = pq.read_metadata(path).row_group(0).column(1)
+        assert (column.compression, column.has_dictionary_page) == ("ZSTD", True)
+
+
 def test_write_frame_sorts_and_casts(tmp_path: Path) -> None:
     rows = pl.DataFrame({"doc": [3, 1, 2], "url": ["c", "a", "b"], "url_key": ["c", "a", "b"]})
     write_frame(rows, tmp_path / "log_urls.parquet", LogUrls)
@@ -93,7 +189,13 @@ def test_parts_are_read_in_order(tmp_path: Path) -> None:
         write_frame(rows, tmp_path / "log_urls" / f"part-{number:05d}.parquet", LogUrls)
     table = table_at(tmp_path, "log_urls", LogUrls)
     assert table.scan().collect()["doc"].to_list() == list(range(20))
-    assert sum(batch.num_rows for batch in table.iter_batches(["doc"], batch_size=7)) == 20
+    batches = list(table.iter_batches(["doc"], batch_size=7))
+    assert [batch.num_rows for batch in batches] == [7, 3, 7, 3]
+    assert batches[0].schema.names == ["doc"]
+    assert next(table.iter_batches()).schema.names == ["doc", "url_key", "url"]
+    write_frame(ROWS[:1], tmp_path / "log_urls.parquet", LogUrls)
+    assert table_at(tmp_path, "log_urls", LogUrls).paths == (tmp_path / "log_urls.parquet",)
+    assert table_at(tmp_path, "none", LogUrls).paths == ()
 
 
 def test_ledger_must_balance() -> None:

@@ -392,3 +392,166 @@ def test_sheets_of_an_imported_release_have_its_ids(tmp_path: Path) -> None:
     sheet.write_text("query_id\tdoc_id\tassessor\tgrade\nq 1\t16961\tann\t2\n")
     with pytest.raises(FormatError, match="query_id: expected an id without spaces"):
         import_assessments([sheet], tmp_path / "out.parquet")
+
+
+@pytest.mark.parametrize(
+    "strata",
+    [
+        (),
+        (Stratum(0, 5, 1.0),),
+        (Stratum(3, 2, 1.0),),
+        (Stratum(1, 1_000_001, 1.0),),
+        (Stratum(1, 5, 0.0),),
+        (Stratum(1, 5, 1.01),),
+        (Stratum(1, 5, 1.0), Stratum(5, 6, 0.5)),
+        (Stratum(5, 6, 0.5), Stratum(1, 5, 1.0)),
+    ],
+)
+def test_strata_that_are_refused(tmp_path: Path, strata: tuple[Stratum, ...]) -> None:
+    run = run_file(tmp_path / "run", {1: [10]})
+    with pytest.raises(UsageError) as caught:
+        draw_pool([run], queries=QUERIES, documents=DOCUMENTS, strata=strata)
+    found = ", ".join(f"{s.first}-{s.last} at {s.share:g}" for s in strata)
+    assert str(caught.value) == (
+        "strata: expected ranges of ranks that start at 1 or later and do not overlap, with "
+        f"sampling rates in (0, 1], found {found}"
+    )
+
+
+def test_each_pair_has_its_stratum_and_its_share(tmp_path: Path) -> None:
+    run = run_file(tmp_path / "run", {1: [10, 11, 12, 13, 14]})
+    strata = (Stratum(3, 4, 1.0), Stratum(1, 1, 1.0))
+    pool = draw_pool([run], queries=QUERIES, documents=DOCUMENTS, strata=strata)
+    assert pool.pairs.select("doc_id", "rank", "stratum", "share").rows() == [
+        (doc_id(10), 1, "1-1", 1.0),
+        (doc_id(12), 3, "3-4", 1.0),
+        (doc_id(13), 4, "3-4", 1.0),
+    ]
+    assert (pool.eligible, pool.unknown_queries, pool.unknown_documents, pool.judged) == (
+        3,
+        0,
+        0,
+        0,
+    )
+
+
+def test_pools_of_longeval_and_of_a_depth() -> None:
+    ranges = [(s.first, s.last, s.share) for s in LONGEVAL_STRATA]
+    assert ranges == [(1, 5, 1.0), (6, 10, 0.5), (11, 30, 0.25)]
+    assert depth_strata(1) == (Stratum(1, 1, 1.0),)
+    assert depth_strata(1_000_000) == (Stratum(1, 1_000_000, 1.0),)
+    with pytest.raises(UsageError) as caught:
+        depth_strata(1_000_001)
+    assert str(caught.value) == "--depth: expected a number from 1 to 1000000, found 1000001"
+
+
+def test_a_pool_without_names_has_one_sheet(tmp_path: Path) -> None:
+    run, out = run_file(tmp_path / "run", {1: [10]}), tmp_path / "out"
+    report = pool_runs([run], out, queries=QUERIES, documents=DOCUMENTS)
+    names = [path.relative_to(out).as_posix() for path in report.files]
+    assert names == ["pool.parquet", "sheet.tsv", "judge.html"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_valid"),
+    [("ann", True), ("A.n-n_1", True), ("a" * 64, True), ("a" * 65, False), ("-a", False)],
+)
+def test_names_of_assessors(tmp_path: Path, name: str, is_valid: bool) -> None:
+    run = run_file(tmp_path / "run", {1: [10]})
+
+    def draw() -> None:
+        pool_runs([run], tmp_path, queries=QUERIES, documents=DOCUMENTS, assessors=[name])
+
+    if is_valid:
+        draw()
+        return
+    with pytest.raises(UsageError) as caught:
+        draw()
+    assert str(caught.value) == (
+        f"assessor: expected a name of letters, digits, '.', '_' and '-', found {name!r}"
+    )
+
+
+def test_cells_of_a_sheet(tmp_path: Path) -> None:
+    """Texts of at most 600 characters, without quotes and line breaks; nothing is a formula."""
+    queries = pl.LazyFrame({"query_id": ["q1"], "text": ["@eau \n  de"]})
+    documents = pl.LazyFrame(
+        {
+            "doc_id": ["d1", "d2"],
+            "url": ["https://a.fr", "+b"],
+            "title": [None, 'un "bon"\tprix '],
+            "text": ["x" * 601, "\u2028-1"],
+        }
+    )
+    pairs = pl.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"]})
+    sheet = tmp_path / "new/sheet.tsv"
+    write_sheet(pairs, sheet, queries=queries, documents=documents, assessor="ann")
+    header, *lines = sheet.read_text("utf-8").splitlines()
+    assert header == "query_id\tdoc_id\tassessor\tgrade\tquery\ttitle\turl\ttext"
+    assert sorted(lines) == [
+        f"q1\td1\tann\t\t'@eau    de\t\thttps://a.fr\t{'x' * 600}",
+        "q1\td2\tann\t\t'@eau    de\tun ″bon″ prix\t'+b\t'-1",
+    ]
+
+
+def test_a_page_has_texts_grades_and_the_assessor(tmp_path: Path) -> None:
+    queries = pl.LazyFrame({"query_id": ["q1"], "text": ["eau"]})
+    documents = pl.LazyFrame(
+        {"doc_id": ["d1"], "url": ["u"], "title": ["<t>"], "text": ["x" * 20_001]}
+    )
+    pairs = pl.DataFrame({"query_id": ["q1"], "doc_id": ["d1"]})
+    page = tmp_path / "judge.html"
+    write_sheet(pairs, page, queries=queries, documents=documents, assessor="ann")
+    html = page.read_text("utf-8")
+    assert '"assessor":"ann"' in html
+    assert (
+        '"pairs":[{"query_id":"q1","doc_id":"d1","query":"eau","url":"u",'
+        f'"title":"\\u003ct\\u003e","text":"{"x" * 20_000}"}}]'
+    ) in html
+
+
+def test_what_an_import_refuses(tmp_path: Path) -> None:
+    sheet, out = tmp_path / "sheet.tsv", tmp_path / "out.parquet"
+    with pytest.raises(UsageError) as usage:
+        import_assessments([sheet], tmp_path / "out.tsv")
+    message = f"--out: expected a file name ending in .parquet, found {tmp_path}/out.tsv"
+    assert str(usage.value) == message
+    with pytest.raises(UsageError) as usage:
+        import_assessments([sheet], out)
+    assert str(usage.value) == (
+        f"{sheet}: file not found; expected a judging sheet (TSV) or a Parquet table of judgements"
+    )
+    sheet.write_text("query_id\tdoc_id\tassessor\tgrade\nq1\td1\tann\t1\nq1\td1\tbob\t1\n")
+    assert import_assessments([sheet], out).assessors == {"ann": 1, "bob": 1}
+    with pytest.raises(FormatError) as caught:
+        import_assessments([sheet, out], out)
+    assert str(caught.value) == (
+        f"{sheet}, {out}: expected one judgement per assessor and pair, found several by ann for "
+        "query q1 and document d1 (4 such rows in total); keep one"
+    )
+
+
+def test_the_majority_decides_and_a_tie_is_the_lower_grade(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    grades = {
+        1: ["2", "2", "0"],
+        2: ["2", "1", ""],
+        3: ["0", "1", "2"],
+        4: ["", "", "2"],
+    }
+    lines = [
+        f"{query_id(1)}\t{doc_id(doc)}\t{who}\t{grade}"
+        for doc, row in grades.items()
+        for who, grade in zip(("ann", "bob", "cy"), row, strict=True)
+    ]
+    sheet.write_text("\n".join(["query_id\tdoc_id\tassessor\tgrade", *lines]) + "\n")
+    found = read_majority_votes([Source(sheet, "sheet.tsv")])
+    assert found.schema == {"query": pl.UInt64, "doc": pl.UInt64, "manual_grade": pl.UInt8}
+    assert sorted(found.rows()) == [(1, 1, 2), (1, 2, 1), (1, 3, 0), (1, 4, 2)]
+
+
+def test_a_row_with_a_line_break_may_lack_its_last_cells(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    row = f'{query_id(1)}\t{doc_id(1)}\tann\t1\t"two\nlines"'
+    sheet.write_text(f"query_id\tdoc_id\tassessor\tgrade\tnote\ttitle\n{row}\n")
+    assert import_assessments([sheet], tmp_path / "out.parquet").judgements == 1

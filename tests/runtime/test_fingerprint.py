@@ -1,8 +1,14 @@
 """Why a step runs again, in words."""
 
+from types import SimpleNamespace
 from typing import Any
 
-from builder.runtime.fingerprint import MAX_VALUE_LENGTH, step_identity_changes
+from builder.runtime.fingerprint import (
+    MAX_VALUE_LENGTH,
+    fingerprint,
+    step_identity_changes,
+    table_hash,
+)
 
 
 def identity(**context: Any) -> dict[str, Any]:
@@ -38,3 +44,54 @@ def test_parameters_are_named_as_in_the_definition() -> None:
     before = identity() | {"parameters": {"crawl.fields": {"text": None, "url": "url"}}}
     now = identity() | {"parameters": {"crawl.fields": {"text": "contenu", "url": "url"}}}
     assert step_identity_changes(before, now) == ("crawl.fields.text not set -> contenu",)
+
+
+def test_every_kind_of_change_is_a_reason() -> None:
+    before = identity() | {
+        "contracts": {"a": "A/1", "b": "B/1"},
+        "inputs": {"log": {"x": "1", "y": "1", "z": "1"}},
+    }
+    now = identity() | {
+        "version": "2",
+        "contracts": {"a": "A/1", "b": "B/2", "c": "C/1"},
+        "inputs": {"log": {"w": "1", "x": "1", "y": "2"}, "topics": {"t": "1"}},
+    }
+    assert step_identity_changes(None, now) == ("not built yet",)
+    assert step_identity_changes(now, now) == ()
+    assert step_identity_changes(before, now) == (
+        "stage version 1 -> 2",
+        "schema of b changed",
+        "schema of c changed",
+        "input log w added",
+        "input log y changed",
+        "input log z removed",
+        "input topics t added",
+    )
+
+
+def test_a_value_of_sixty_characters_is_not_cut() -> None:
+    (reason,) = step_identity_changes(identity(a="x" * 60), identity(a="y" * 61))
+    assert reason == f"a {'x' * 60} -> {'y' * 57}..."
+
+
+def test_a_fingerprint_does_not_depend_on_the_order_of_keys() -> None:
+    assert fingerprint({"b": 1, "a": [2]}) == fingerprint({"a": [2], "b": 1})
+    assert fingerprint({"a": [2], "b": 1}) != fingerprint({"a": [2], "b": 2})
+    assert len(fingerprint({})) == 16
+
+
+def _table_hash(files: dict[str, str] | None) -> str | None:
+    record = None
+    if files is not None:
+        record = {"files": {name: {"sha256": sha} for name, sha in files.items()}}
+    return table_hash(SimpleNamespace(read_record=lambda *_: record), "log", "2022-06", "t")  # type: ignore[arg-type]
+
+
+def test_the_hash_of_a_table_is_that_of_its_own_files() -> None:
+    assert _table_hash(None) is None
+    whole = _table_hash({"t.parquet": "a", "t2.parquet": "b", "rejects.parquet": "c"})
+    assert whole == _table_hash({"t2.parquet": "x", "t.parquet": "a"})
+    assert whole != _table_hash({"t.parquet": "b"})
+    parts = _table_hash({"t/part-1": "b", "t/part-0": "a", "u/part-0": "c"})
+    assert parts == _table_hash({"t/part-0": "a", "t/part-1": "b"})
+    assert len({whole, parts, _table_hash({"t/part-0": "a"}), _table_hash({})}) == 4

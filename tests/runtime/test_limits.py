@@ -14,6 +14,8 @@ from builder.runtime.limits import (
     ResourceLimits,
     check_thread_count,
     count_usable_cores,
+    limits_or_default,
+    parse_byte_size,
     parse_memory,
     usable_memory_bytes,
 )
@@ -28,6 +30,10 @@ from builder.runtime.limits import (
         ("2g", 2 * 10**9),
         ("900000KiB", 900_000 * 2**10),
         ("900000k", 900_000_000),
+        ("256MiB", 2**28),
+        (" 300m ", 300_000_000),
+        ("1GB", 10**9),
+        ("1gi", 2**30),
     ],
 )
 def test_sizes(text: str, size: int) -> None:
@@ -131,3 +137,40 @@ def test_an_engine_gets_its_share_and_never_less_than_it_needs(tmp_path: Path) -
     assert limit(2**30, 0.5) == "512.0 MiB"
     assert limit(2**28, 0.2) == "128.0 MiB"
     assert limit(2**26, 0.2) == "64.0 MiB"
+
+
+def test_a_memory_limit_has_a_minimum_and_other_sizes_have_none() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_memory("255MiB")
+    assert str(caught.value) == "--memory: the minimum is 256MiB, found '255MiB'"
+    assert [parse_byte_size(size, "--x") for size in ("1", "0", "0.4", "2KiB")] == [1, 1, 1, 2048]
+    with pytest.raises(UsageError) as caught:
+        parse_byte_size("many", "--max-size")
+    message = "--max-size: expected a size such as 4GiB or 900MB, found 'many'"
+    assert str(caught.value) == message
+
+
+def test_limits_for_a_part_of_the_work_have_their_own_folder(tmp_path: Path) -> None:
+    limits = ResourceLimits(tmp_path, threads=3, memory=2**29)
+    part = limits.with_scratch_folder("part")
+    assert (part.scratch, part.threads, part.memory) == (tmp_path / "part", 3, 2**29)
+    assert part.scratch.is_dir()
+
+
+def test_default_limits_have_a_folder_that_is_removed(tmp_path: Path) -> None:
+    given_ = ResourceLimits(tmp_path)
+    with limits_or_default(given_) as limits:
+        assert limits is given_
+    assert tmp_path.is_dir()
+    with limits_or_default(None) as limits:
+        assert limits.scratch.is_dir()
+        assert limits.memory == 4_294_967_296
+    assert not limits.scratch.exists()
+
+
+def test_unknown_sizes_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime_limits, "CONTROL_GROUP", Path("/nowhere"))
+    monkeypatch.delattr("os.sched_getaffinity")
+    for cores, expected in ((None, 1), (6, 6)):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        assert count_usable_cores() == expected

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from builder.errors import DataError
@@ -14,8 +15,10 @@ from builder.runtime import publisher
 from builder.runtime.publisher import (
     canonical_json,
     check_publishable,
+    has_current_checksums,
     lock_collection,
     publish_folder,
+    read_manifest_or_none,
     temporary_folder,
     write_manifest,
 )
@@ -191,3 +194,74 @@ def test_the_manifest_names_every_file(tmp_path: Path) -> None:
 
 def test_equal_values_have_the_same_json() -> None:
     assert canonical_json({"b": 1, "a": "é"}) == '{\n "a": "é",\n "b": 1\n}\n'
+
+
+A_SHA = "87428fc522803d31065e7bce3cf03fe475096631e5e07bbd7a0fde60c4cf25c7"
+"""SHA-256 of `a` and a newline."""
+
+
+def test_what_a_manifest_and_the_checksums_say(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/a.txt").write_text("a\n")
+    (tmp_path / "z.txt").write_text("a\n")
+    pl.DataFrame({"n": [1, 2, 3]}).write_parquet(tmp_path / "t.parquet")
+    write_manifest(tmp_path, {"name": "é"})
+    manifest = read_manifest_or_none(tmp_path)
+    assert manifest is not None
+    assert list(manifest) == ["files", "name"]
+    assert manifest["files"]["sub/a.txt"] == {"sha256": A_SHA, "bytes": 2}
+    assert manifest["files"]["t.parquet"]["rows"] == 3
+    lines = (tmp_path / "SHA256SUMS").read_text().splitlines()
+    assert [line[64:] for line in lines] == [
+        "  manifest.json",
+        "  sub/a.txt",
+        "  t.parquet",
+        "  z.txt",
+    ]
+    assert lines[1] == f"{A_SHA}  sub/a.txt"
+    files = manifest["files"]
+    assert has_current_checksums(tmp_path, files)
+    assert not has_current_checksums(tmp_path, {**files, "z.txt": {"sha256": "0" * 64}})
+    (tmp_path / "manifest.json").write_text("{}")
+    assert not has_current_checksums(tmp_path, files)
+    (tmp_path / "SHA256SUMS").unlink()
+    assert not has_current_checksums(tmp_path, files)
+
+
+@pytest.mark.parametrize(
+    ("text", "manifest"), [('{"a": 1}', {"a": 1}), ("[1]", None), ("{", None), (None, None)]
+)
+def test_a_manifest_that_cannot_be_read_is_none(
+    text: str | None, manifest: dict[str, int] | None, tmp_path: Path
+) -> None:
+    if text is not None:
+        (tmp_path / "manifest.json").write_text(text)
+    assert read_manifest_or_none(tmp_path) == manifest
+
+
+@pytest.mark.parametrize("is_draft", [True, False])
+def test_a_new_or_empty_folder_and_a_version_may_be_replaced(
+    tmp_path: Path, is_draft: bool
+) -> None:
+    target = tmp_path / "1.0.0"
+    check_publishable(target, is_draft=is_draft)
+    target.mkdir()
+    check_publishable(target, is_draft=is_draft)
+    (target / "manifest.json").write_text("{}")
+    check_publishable(target, is_draft=is_draft)
+
+
+def test_a_temporary_folder_is_empty_and_removed(tmp_path: Path) -> None:
+    path = tmp_path / "a/new.partial"
+    path.mkdir(parents=True)
+    (path / "left").touch()
+    with temporary_folder(path, 0o700) as folder:
+        assert folder == path
+        assert list(path.iterdir()) == []
+        assert path.stat().st_mode & 0o777 == 0o700
+    assert not path.exists()
+
+
+def test_a_text_is_written_whole(tmp_path: Path) -> None:
+    publisher.write_atomically(tmp_path / "a", "é\n")
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"a": b"\xc3\xa9\n"}

@@ -8,15 +8,17 @@ from collections import Counter
 from pathlib import Path
 from typing import NoReturn
 
+import polars as pl
 import pytest
 
 import builder
-from builder.errors import DataError, FormatError
+from builder.errors import DataError, FormatError, SchemaError
 from builder.io.sources import Source
+from builder.io.tables import Table
 from builder.runtime import runner as run
 from builder.runtime import store
-from builder.runtime.store import InputHashes, Store
-from schemas import Impressions
+from builder.runtime.store import InputHashes, Store, check_columns
+from schemas import Impressions, LogUrls
 
 DEFINITION = """
 [collection]
@@ -154,3 +156,49 @@ def test_a_table_that_was_not_built(tmp_path: Path) -> None:
     message = f"{tmp_path}/.work/log/2022-06: the outputs of this stage are missing; build again"
     with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
         Store(tmp_path).open_table("log", "2022-06", "impressions", Impressions)
+
+
+def _save(saved: Store, name: str, text: str) -> None:
+    with saved.output_folder("log", "2022-06", name) as out:
+        (out / "a").write_text(text)
+    digest = store.sha256(tmp := saved.work / "log/2022-06" / name / "a")
+    files = {"a": {"sha256": digest, "bytes": tmp.stat().st_size}}
+    saved.save_record("log", "2022-06", {"id": name, "files": files})
+
+
+def test_outputs_are_valid_until_a_file_changes_its_size_or_bytes(tmp_path: Path) -> None:
+    saved = Store(tmp_path)
+    assert saved.read_record("log", "2022-06") is None
+    assert not saved.has_intact_files("log", "2022-06")
+    _save(saved, "first", "abc")
+    _save(saved, "second", "abc")
+    home = tmp_path / ".work/log/2022-06"
+    assert sorted(path.name for path in home.iterdir()) == ["record.json", "second"]
+    assert (saved.read_record("log", "2022-06") or {})["id"] == "second"
+    assert saved.has_intact_files("log", "2022-06")
+    (home / "second/a").write_text("abd")
+    assert Store(tmp_path).read_record("log", "2022-06") is not None
+    assert not Store(tmp_path).has_intact_files("log", "2022-06")
+    (home / "second/a").write_text("abcd")
+    assert Store(tmp_path).read_record("log", "2022-06") is None
+    (home / "second/a").unlink()
+    assert Store(tmp_path).read_record("log", "2022-06") is None
+    saved.delete_record("log", "2022-06")
+    saved.delete_record("log", "2022-06")
+    assert [path.name for path in home.iterdir()] == ["second"]
+    assert saved.cache_folder("translate") == tmp_path / ".work/kept/translate"
+    assert saved.cache_folder("translate").is_dir()
+
+
+def test_a_table_with_other_columns_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    with pytest.raises(SchemaError) as caught:
+        check_columns(Table((), LogUrls), "urls")
+    assert str(caught.value) == "table urls: expected a Parquet file, found none"
+    pl.DataFrame({"doc": [1], "url": ["a"]}).write_parquet(path)
+    with pytest.raises(SchemaError) as caught:
+        check_columns(Table((path,), LogUrls), "urls")
+    assert str(caught.value) == (
+        f"{path}: table urls has the columns doc int64, url large_string; expected doc uint64, "
+        "url_key string, url string"
+    )

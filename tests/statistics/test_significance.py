@@ -13,7 +13,9 @@ from builder.statistics.significance import (
     chi_square_lower_p_value,
     fisher_exact_p_value,
     holm_adjust,
+    normal_p_value,
     paired_t_test,
+    student_t_p_value,
     unpaired_t_test,
 )
 
@@ -163,3 +165,42 @@ def test_chance_of_a_taken_topic() -> None:
 def test_the_lower_tail_of_chi_square(statistic: float, df: int) -> None:
     expected = stats.chi2(df).cdf(statistic)
     assert chi_square_lower_p_value(statistic, df) == pytest.approx(expected, rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "rate", "p"),
+    [(2, 3, 0.25, 10 / 64), (1, 3, 0.25, 37 / 64), (0, 3, 0.25, 1.0), (4, 3, 0.25, 0.0)],
+)
+def test_at_least_so_many_successes(successes: int, trials: int, rate: float, p: float) -> None:
+    """Of 64 outcomes of three trials, 27 have none, 27 one, 9 two and 1 three successes."""
+    assert binomial_p_value(successes, trials, rate) == pytest.approx(p)
+
+
+def test_fisher_exact_takes_the_number_with_the_property_and_the_number_of_rows() -> None:
+    # 1 of 4 against 4 of 5: of C(9, 5) = 126 tables, 20 are as likely, 6 are rarer
+    assert fisher_exact_p_value((1, 4), (4, 5)) == pytest.approx(26 / 126, abs=1e-12)
+    assert fisher_exact_p_value((4, 5), (1, 4)) == pytest.approx(26 / 126, abs=1e-12)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_p_values_of_t_and_z_have_two_sides(sign: int) -> None:
+    assert student_t_p_value(sign * 1.0, 1) == pytest.approx(0.5)
+    assert student_t_p_value(sign * 2.776445, 4) == pytest.approx(0.05, abs=1e-6)
+    assert student_t_p_value(sign * 0.0, 4) == 1.0
+    assert normal_p_value(sign * 1.959964) == pytest.approx(0.05, abs=1e-6)
+    assert normal_p_value(sign * 0.674490) == pytest.approx(0.5, abs=1e-6)
+    assert normal_p_value(sign * 0.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [-1.5, -0.8, -0.3, 0.0, 0.3, 0.8, 1.5],  # A* below 0.2
+        [-1.5, -0.8, -0.6, 0.0, 0.1, 0.9, 2.2],  # from 0.2 to 0.34
+        [0.0, 0.1, 0.2, 0.3, 0.5, 0.9, 1.2],  # from 0.34 to 0.6
+        [0.0, 0.0, 0.0, 0.1, 0.1, 0.2, 3.0],  # above 0.6
+    ],
+)
+def test_normality_of_few_values_is_that_of_statsmodels(values: list[float]) -> None:
+    found = anderson_darling(np.array(values))
+    assert (found.statistic, found.p) == pytest.approx(normal_ad(np.array(values)), rel=1e-9)

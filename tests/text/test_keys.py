@@ -52,6 +52,30 @@ def test_marks_that_are_letters_stay(one: str, other: str) -> None:
     assert " " not in first
 
 
+@pytest.mark.parametrize(
+    ("marks", "kept"),
+    [
+        ("\u02ff\u0300\u036f\u0370", "\u02ff\u0370"),
+        ("\u0482\u0483\u0489\u048a", "\u0482\u048a"),
+        ("\u1aaf\u1ab0\u1aff\u1b00", "\u1aaf\u1b00"),
+        ("\u1dbf\u1dc0\u1dff", "\u1dbf"),
+        ("\u20cf\u20d0\u20f0\u20f1", "\u20cf\u20f1"),
+        ("\ufdff\ufe00\ufe0f\ufe10", "\ufdff\ufe10"),
+        ("\ufe1f\ufe20\ufe2f\ufe30", "\ufe1f\ufe30"),
+        ("\U000e00ff\U000e0100\U000e01ef\U000e01f0", "\U000e00ff\U000e01f0"),
+        ("\u0590\u0591\u05bd\u05be\u05bf\u05c0", "\u0590\u05be\u05c0"),
+        ("\u05c1\u05c2\u05c3\u05c4\u05c5\u05c6\u05c7\u05c8", "\u05c3\u05c6\u05c8"),
+        ("\u060f\u0610\u061a\u061b", "\u060f\u061b"),
+        ("\u064a\u064b\u065f\u0660\u066f\u0670\u0671", "\u064a\u0660\u066f\u0671"),
+        ("\u06d5\u06d6\u06dc\u06dd\u06de\u06df\u06e4\u06e5", "\u06d5\u06dd\u06de\u06e5"),
+        ("\u06e6\u06e7\u06e8\u06e9\u06ea\u06ed\u06ee", "\u06e6\u06e9\u06ee"),
+    ],
+)
+def test_marks_that_users_omit_are_dropped_and_their_neighbours_kept(marks: str, kept: str) -> None:
+    """The first and the last mark of each range, between the characters before and after it."""
+    assert keys.strip_accents(marks) == kept
+
+
 @given(st.lists(st.text(), max_size=20))
 def test_fold_is_idempotent(texts: list[str]) -> None:
     once = keys.fold_texts(texts)
