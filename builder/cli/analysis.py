@@ -81,10 +81,11 @@ def drift(
         report = compute_drift(collection, from_snapshot, to_snapshot, limits, ProgressBar())
     if html is not None:
         html.write_text(render_report(report), encoding="utf-8")
-        typer.echo(f"wrote {html}")
     if format is OutputFormat.JSON:
         typer.echo(json.dumps(report, ensure_ascii=False, indent=1, sort_keys=True))
-    elif html is None:
+    elif html is not None:
+        typer.echo(f"wrote {html}")
+    else:
         rows = summarize_pairs(report)
         typer.echo(
             format_table(rows, SUMMARY_COLUMNS) if rows else "nothing to compare: only one snapshot"

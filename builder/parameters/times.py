@@ -1,5 +1,6 @@
 """Parameters for parsing times in query logs and crawls."""
 
+import re
 from datetime import UTC, datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -37,7 +38,7 @@ class TimeParameters(Section):
             if time_format is not None:
                 text = SAMPLE_TIME.strftime(time_format)
                 datetime.strptime(text, time_format)  # noqa: DTZ007 - a trial
-        except ValueError:
+        except (ValueError, re.error):  # re.error: the same directive twice
             raise ValueError("expected a strptime format such as %d/%m/%Y %H:%M:%S") from None
         return time_format
 

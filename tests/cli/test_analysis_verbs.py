@@ -181,8 +181,7 @@ def test_any_two_snapshots(built: BuildReport, tmp_path: Path, capsys: Captured)
     assert f"{first} to {last}" in capsys.readouterr().out.splitlines()[1]
     html = tmp_path / "report.html"
     assert run(*options, "--format", "json", "--html", html) == 0
-    shown = capsys.readouterr().out
-    found = json.loads(shown[shown.index("{") :])
+    found = json.loads(capsys.readouterr().out)
     (pair,) = found["pairs"]
     assert (pair["from"], pair["to"]) == (first, last)
     held = [collection.snapshot(n).documents.collect()["doc_id"].to_list() for n in (first, last)]

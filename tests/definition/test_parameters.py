@@ -166,7 +166,7 @@ def _error(section: str, key: str, value: object) -> str | None:
         ("log.list_separator", ["|"], [""]),
         ("log.encoding", ["auto", "utf-8", "gb18030"], ["utf-16", "cp037", "latin-0", "base64"]),
         ("log.format", ["tsv", "sogou"], ["xml"]),
-        ("log.time_format", ["%d/%m/%Y %H:%M:%S", "%d%m%Y"], ["%Q"]),
+        ("log.time_format", ["%d/%m/%Y %H:%M:%S", "%d%m%Y"], ["%Q", "%Y %Y"]),
         ("log.time_zone", ["Europe/Paris"], ["Europe/Atlantis", "../x", ""]),
         ("log.time_unit", ["ns"], ["h"]),
         ("crawl.scheme", ["http", "none"], ["ftp"]),
