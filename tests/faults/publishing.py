@@ -1,6 +1,6 @@
 """Imports and classification builds that are killed, and what must hold of what they leave.
 
-`make faults` kills each 60 times (`__main__.py`); the tests kill it 3 times. The seed is fixed.
+`make faults` kills each 60 times (`__main__.py`); the tests kill it twice. The seed is fixed.
 """
 
 import random

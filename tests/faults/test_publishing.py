@@ -5,7 +5,7 @@ import pytest
 from tests.faults.publishing import COMMANDS, KilledRuns, kill_runs
 from tests.thorough import ALL
 
-KILLS = 20 if ALL else 3
+KILLS = 20 if ALL else 2
 
 
 @pytest.fixture(scope="module", params=COMMANDS)
