@@ -20,7 +20,6 @@ from tests.faults.kills import (
 )
 from tests.thorough import ALL
 
-
 TERM, INT, KILL = signal.SIGTERM, signal.SIGINT, signal.SIGKILL
 CHAINS = (
     [((KILL,), (0, 1), 10), ((TERM,), (6, 10), 3), ((INT,), (6, 10), 3)]
