@@ -109,7 +109,7 @@ def publishing(_: Path, __: str, folder: Path, count: int = 60, pairs: int = 10)
     for name, command in COMMANDS.items():
         found = kill_runs(command, folder / f"killed-{name}", count, seed=5)
         twice = [run_twice(command, folder / f"twice-{name}-{n}") for n in range(pairs)]
-        wrong = [*found.broken, *filter(None, twice)]
+        wrong = [*found.broken, *filter(None, [found.twice, *twice])]
         say(
             f"{name}: {found.kills} kills, {found.new} of {count} left the new version, "
             f"{pairs} pairs at once, {len(wrong)} bad"

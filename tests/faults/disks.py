@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import builder
+from builder.errors import LongEvalError
 from tests.faults.kills import command
 
 ROOMY = 256 * 2**20
@@ -74,9 +75,10 @@ def fill(definition: Path, folder: Path, size: int, wanted: str) -> str | None:
         if "Traceback" in first.stderr:
             return f"{size}: {first.stderr}"
         resize(disk, ROOMY)
-        again = _build(definition, out, disk)
-        if again.returncode:
-            return f"{size}: not resumed: {again.stderr}"
+        try:
+            builder.build(definition, out)
+        except LongEvalError as error:
+            return f"{size}: not resumed: {error}"
         if (builder.open_collection(out).path / "SHA256SUMS").read_text() != wanted:
             return f"{size}: other bytes"
     return None

@@ -5,15 +5,18 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import builder
 from builder import SimulationParameters
+from builder.pipeline import PIPELINE
 
 WORLD = SimulationParameters(
     name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
@@ -55,14 +58,22 @@ def kill_again_and_again(
     definition: Path,
     out: Path,
     rng: random.Random,
-    how: signal.Signals = signal.SIGKILL,
+    how: Sequence[signal.Signals] = (signal.SIGKILL,),
     apart: tuple[int, int] = (0, 3),
 ) -> Chain:
-    """Kill a build after each few steps, from so many to so many, until it is through."""
+    """Kill a build after each few steps, from so many to so many, until it is through.
+
+    Args:
+        definition: What is built.
+        out: The collection's folder.
+        rng: Draws after how many steps, and when in the next one.
+        how: Signals, sent in turn.
+        apart: Fewest and most steps that are done between two kills.
+    """
     done: dict[str, int] = {}
     hit: list[str] = []
     while True:
-        through = _run(definition, out, rng, how, apart, done, hit)
+        through = _run(definition, out, rng, how[len(hit) % len(how)], apart, done, hit)
         if through:
             break
     version = builder.open_collection(out).path
@@ -159,3 +170,17 @@ def make_world(folder: Path) -> tuple[Path, str]:
 def published(definition: Path) -> Path:
     """Return the version that the undisturbed build of `make_world` published next to a world."""
     return builder.open_collection(definition.parents[1] / "undisturbed").path
+
+
+def copy_until(definition: Path, out: Path, stage: str) -> set[str]:
+    """Copy what the undisturbed build wrote up to a stage, as `until` leaves it in an empty folder.
+
+    Returns:
+        Names of the stages that are there.
+    """
+    shutil.copytree(published(definition).parent / ".work", out / ".work")
+    names = [each.name for each in PIPELINE.stages]
+    last = names.index(stage)
+    for name in names[last + 1 :]:
+        shutil.rmtree(out / ".work" / name)
+    return set(names[: last + 1])

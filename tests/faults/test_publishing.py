@@ -1,22 +1,24 @@
 """An import or a classification that is killed leaves the old state or the new one."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.faults.publishing import COMMANDS, KilledRuns, kill_runs, run_twice
+from tests.faults.publishing import COMMANDS, KilledRuns, kill_runs
 from tests.thorough import ALL
 
-KILLS = 20 if ALL else 4
+KILLS = 20 if ALL else 2
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_kill_leaves_the_old_state_or_the_new_one(name: str, tmp_path: Path) -> None:
-    found = kill_runs(COMMANDS[name], tmp_path / "killed", KILLS, seed=39)
-    assert found == KilledRuns(found.kills, found.new, ())
+@pytest.fixture(scope="module", params=COMMANDS)
+def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KilledRuns:
+    """What kills of a command left, and two runs at once after them."""
+    folder = tmp_path_factory.mktemp("killed")
+    return kill_runs(COMMANDS[request.param], folder, KILLS, seed=39)
+
+
+def test_a_kill_leaves_the_old_state_or_the_new_one(found: KilledRuns) -> None:
+    assert found.broken == ()
     assert found.kills > 0
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_of_two_at_once_one_is_refused(name: str, tmp_path: Path) -> None:
-    assert run_twice(COMMANDS[name], tmp_path / "twice") is None
+def test_of_two_at_once_one_is_refused(found: KilledRuns) -> None:
+    assert found.twice is None

@@ -25,16 +25,23 @@ def read_golden() -> dict[str, Hashes]:
     return dict(json.loads(GOLDEN.read_text("utf-8"))) if GOLDEN.exists() else {}
 
 
-def hash_world(name: str, folder: Path, threads: int = 1) -> Hashes:
-    """Build a world in an empty folder and hash its tables."""
+def hash_world(name: str, folder: Path, threads: int = 1, until: str | None = None) -> Hashes:
+    """Build a world in an empty folder and hash its tables.
+
+    Args:
+        name: The world.
+        folder: The empty folder.
+        threads: How many work at once.
+        until: Last stage to build; None: that of the world.
+    """
     (folder / "world").mkdir()
     (folder / "scratch").mkdir()
     if name == "tiangong":
         run_models(folder / "out")
     else:
-        make, until = (real_crawl, None) if name == "real-crawl" else WORLDS[name]
+        make, last = (real_crawl, None) if name == "real-crawl" else WORLDS[name]
         definition = make(folder / "world")
-        builder.build(definition, folder / "out", until=until, threads=threads)
+        builder.build(definition, folder / "out", until=until or last, threads=threads)
     return collection_hashes(folder / "out", folder / "scratch")
 
 

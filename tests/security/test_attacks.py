@@ -42,6 +42,7 @@ from builder.queries.personal import detect_personal_data
 from builder.runtime.limits import ResourceLimits
 from builder.trec import read_run
 from builder.trec.bounded import read_decompressed_bytes
+from tests.faults.kills import published
 from tests.security.tools import (
     ANY,
     ROOT,
@@ -320,16 +321,18 @@ def test_change_logs_escape() -> None:
 
 
 @pytest.fixture(scope="module")
-def hostile(world: Path, built: BuildReport, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile(undisturbed: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A version whose definition and topics try to be markup."""
     folder = tmp_path_factory.mktemp("hostile")
+    world = undisturbed[0].parent
     path = definition(folder, world, 'licence = "', 'licence = "x\\n---\\n# Forged \\"},{\\"x\\":')
     path.write_text(path.read_text().replace('topics = "topics.tsv"', 'topics = "mine.tsv"'))
     text = (world / "topics.tsv").read_text("utf-8").splitlines()
     cells = text[1].split("\t")
     cells[text[0].split("\t").index("label")] += SCRIPT
     (folder / "mine.tsv").write_text("\n".join([text[0], "\t".join(cells), *text[2:]]) + "\n")
-    report = builder.build(path, shutil.copytree(built.root, folder / "out"))
+    root = published(undisturbed[0]).parent
+    report = builder.build(path, shutil.copytree(root, folder / "out"))
     assert report.version is not None
     return report.version
 
@@ -362,13 +365,13 @@ def test_machine_readable_cards_are_json_whatever_they_say(hostile: Path) -> Non
 
 
 def test_a_gzip_bomb_stops(tmp_path: Path) -> None:
-    bomb = gzip.compress(b"x" * 2**28, 9)
+    bomb = gzip.compress(b"x" * 2**27, 9)
     with at_most(30):
         assert read_log(tmp_path, bomb).rejected["decompression_bomb"] == 1
 
 
 def test_a_zstd_bomb_stops(tmp_path: Path) -> None:
-    bomb = zstandard.ZstdCompressor(level=3).compress(b"\0" * 2**27)
+    bomb = zstandard.ZstdCompressor(level=3).compress(b"\0" * 5 * 2**24)
     with at_most(30):
         assert read_log(tmp_path, bomb).rejected["decompression_bomb"] == 1
 
@@ -380,7 +383,7 @@ def test_a_bomb_in_a_run_stops(tmp_path: Path) -> None:
 
 
 def test_a_bomb_in_a_release_stops(tmp_path: Path) -> None:
-    (tmp_path / "b.gz").write_bytes(gzip.compress(b"<DOC>" * 2**26, 9))
+    (tmp_path / "b.gz").write_bytes(gzip.compress(b"<DOC>" * 2**24, 9))
     log = ImportLog()
     with at_most(30):
         assert list(read_documents(tmp_path / "b.gz", "b", log, is_markup_escaped=False)) == []

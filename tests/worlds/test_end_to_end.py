@@ -210,7 +210,14 @@ def test_part_of_a_build(world: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [".work"]
 
 
-def test_one_more_snapshot_leaves_the_others_alone(world: Path, tmp_path: Path) -> None:
+def test_one_more_snapshot_leaves_the_others_alone(
+    world: Path, built: BuildReport, tmp_path: Path
+) -> None:
+    shutil.copytree(built.root / ".work", tmp_path / "c/.work")
+    of_the_last = [*(tmp_path / "c/.work").glob("*/*2022-08*")]
+    assert len(of_the_last) > 10
+    for path in of_the_last:
+        shutil.rmtree(path)
     text = (world / "workflow.toml").read_text()
     shutil.copytree(world, tmp_path / "world")
     definition = tmp_path / "world/workflow.toml"
@@ -223,6 +230,7 @@ def test_one_more_snapshot_leaves_the_others_alone(world: Path, tmp_path: Path) 
     assert len(before) >= 10
     assert {path: path.read_bytes() for path in before} == before
     assert not any("2022-06" in name and "_" not in name for name in ran(report))
+    assert {"log 2022-08", "crawl 2022-08", "clicks 2022-08"} <= set(ran(report))
     assert builder.open_collection(tmp_path / "c").snapshots == ("2022-06", "2022-07", "2022-08")
 
 

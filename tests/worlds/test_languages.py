@@ -1,27 +1,31 @@
 """Collections in other languages than French: what they say, hold and export."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 import builder
-from builder import BuildReport, SimulationParameters
+from builder import BuildReport
 from builder.collection.export import export
 from builder.errors import DataError, FormatError
 from builder.text.names import column_suffixes
 from tests.cli.test_cli import run
-
-WORLD = SimulationParameters(
-    name="other", snapshots=2, documents=150, queries=20, impressions=2500, seed=4
-)
+from tests.faults.kills import published
 
 
 @pytest.fixture(scope="module", params=["en", "de"])
-def built(request, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, BuildReport]:
+def built(
+    request: pytest.FixtureRequest,
+    undisturbed: tuple[Path, str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[str, BuildReport]:
     """A world that is said to be in one language, and its collection."""
     folder = tmp_path_factory.mktemp("languages")
-    builder.simulate(folder / "world", WORLD)
+    shutil.copytree(undisturbed[0].parent, folder / "world")
+    work = published(undisturbed[0]).parent / ".work"
+    shutil.copytree(work, folder / "collection/.work")
     definition = folder / "world/workflow.toml"
     text = definition.read_text("utf-8")
     definition.write_text(text.replace("topics =", f'languages = ["{request.param}"]\ntopics =', 1))

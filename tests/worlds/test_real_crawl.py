@@ -25,7 +25,7 @@ def version(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("real")
     crawls = [shared / f"crawl/{month}-30.jsonl.gz" for month in MONTHS]
     builder.simulate_over_crawls(
-        folder / "world", crawls, SimulationParameters(queries=60, impressions=5000)
+        folder / "world", crawls, SimulationParameters(queries=20, impressions=2000)
     )
     definition = folder / "world/workflow.toml"
     text = definition.read_text()
