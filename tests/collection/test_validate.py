@@ -32,6 +32,7 @@ OF_FILES = ("LB0", "LB101", "LB118", "LB212")
 """Checks that find damaged files, and values of the manifest and of drift.json."""
 
 VARYING = {
+    r"[\d,]+ bytes instead of [\d,]+": "N bytes instead of M",
     r"[\d,]+ bytes": "N bytes",
     r"\bline \d+": "line N",
     r"all \d+ recorded": "all N recorded",
