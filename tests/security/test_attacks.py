@@ -42,7 +42,6 @@ from builder.queries.personal import detect_personal_data
 from builder.runtime.limits import ResourceLimits
 from builder.trec import read_run
 from builder.trec.bounded import read_decompressed_bytes
-from tests.faults.kills import published
 from tests.security.tools import (
     ANY,
     ROOT,
@@ -321,18 +320,16 @@ def test_change_logs_escape() -> None:
 
 
 @pytest.fixture(scope="module")
-def hostile(undisturbed: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile(world: Path, built: BuildReport, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A version whose definition and topics try to be markup."""
     folder = tmp_path_factory.mktemp("hostile")
-    world = undisturbed[0].parent
     path = definition(folder, world, 'licence = "', 'licence = "x\\n---\\n# Forged \\"},{\\"x\\":')
     path.write_text(path.read_text().replace('topics = "topics.tsv"', 'topics = "mine.tsv"'))
     text = (world / "topics.tsv").read_text("utf-8").splitlines()
     cells = text[1].split("\t")
     cells[text[0].split("\t").index("label")] += SCRIPT
     (folder / "mine.tsv").write_text("\n".join([text[0], "\t".join(cells), *text[2:]]) + "\n")
-    root = published(undisturbed[0]).parent
-    report = builder.build(path, shutil.copytree(root, folder / "out"))
+    report = builder.build(path, shutil.copytree(built.root, folder / "out"))
     assert report.version is not None
     return report.version
 
