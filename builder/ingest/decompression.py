@@ -21,6 +21,8 @@ from builder.io.sources import Source
 
 CHUNK = 4 * 2**20
 """Maximum number of decompressed bytes per read."""
+ZSTD_INPUT = 1024
+"""Compressed bytes decompressed at once: at most 32 MiB, as 4 bytes can be a block of 128 KiB."""
 JSON_ARRAY = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
 
 
@@ -94,10 +96,13 @@ class ZstdReader:
         self._frame = self._decompressor.decompressobj(write_size=CHUNK)
         self._is_in_frame = False
         self._rest = b""
-        self._ready = b""
+        self._ready: bytes | memoryview = b""
+        self._error: Exception | None = None
 
     def read1(self, size: int) -> bytes:
         """Return at least one decompressed byte; an empty result means the end of the file.
+
+        Bytes that were decompressed before an error are returned first; the next call raises it.
 
         Args:
             size: Approximate number of bytes to return.
@@ -106,22 +111,37 @@ class ZstdReader:
             EOFError: the file ends within a frame.
             OSError: the file is damaged.
         """
-        while True:
-            compressed = self._rest or self._file.read(max(size // 16, 4096))
-            if not compressed:
-                if self._is_in_frame:
-                    raise EOFError
-                return b""
-            self._rest, self._is_in_frame = b"", True
+        chunks, count = [], 0
+        while count < max(size, 1) and self._error is None:
             try:
-                data = self._frame.decompress(compressed)
-            except zstandard.ZstdError as error:
-                raise OSError(f"damaged zstd: {error}") from error
-            if self._frame.eof:
-                self._rest, self._is_in_frame = self._frame.unused_data, False
-                self._frame = self._decompressor.decompressobj(write_size=CHUNK)
-            if data:
-                return data
+                chunk = self._decompress_next()
+            except (EOFError, OSError) as error:
+                self._error = error
+                break
+            if chunk is None:
+                break
+            chunks.append(chunk)
+            count += len(chunk)
+        if self._error is not None and not count:
+            raise self._error
+        return b"".join(chunks)
+
+    def _decompress_next(self) -> bytes | None:
+        """Decompress the next few bytes of the file; return None at its end."""
+        compressed = self._rest or self._file.read(ZSTD_INPUT)
+        if not compressed:
+            if self._is_in_frame:
+                raise EOFError
+            return None
+        self._rest, self._is_in_frame = b"", True
+        try:
+            data = self._frame.decompress(compressed)
+        except zstandard.ZstdError as error:
+            raise OSError(f"damaged zstd: {error}") from error
+        if self._frame.eof:
+            self._rest, self._is_in_frame = self._frame.unused_data, False
+            self._frame = self._decompressor.decompressobj(write_size=CHUNK)
+        return data
 
     def readinto1(self, buffer: memoryview) -> int:
         """Read decompressed bytes into a buffer; return the number of bytes, 0 at end of file.
@@ -130,7 +150,7 @@ class ZstdReader:
             EOFError: the file ends within a frame.
             OSError: the file is damaged.
         """
-        data = self._ready or self.read1(len(buffer))
+        data = memoryview(self._ready or self.read1(len(buffer)))
         count = min(len(buffer), len(data))
         buffer[:count], self._ready = data[:count], data[count:]
         return count
@@ -151,7 +171,7 @@ class ZstdReader:
             count += len(chunk)
         data = b"".join(chunks)
         stop = len(data) if size < 0 else size
-        self._ready = data[stop:]
+        self._ready = memoryview(data)[stop:]
         return data[:stop]
 
     def __enter__(self) -> Self:

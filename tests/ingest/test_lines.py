@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from builder.errors import FormatError
 from builder.ingest import lines as module
+from builder.ingest.decompression import ZstdReader
 from builder.ingest.lines import read_line_blocks
 from builder.io.sources import Source
 from tests.thorough import examples
@@ -133,3 +134,29 @@ def test_no_line_is_lost(tmp_path_factory: pytest.TempPathFactory, lines: list[b
     path = tmp_path_factory.mktemp("lines") / "f"
     path.write_bytes(b"_\n" + b"".join(line + b"\n" for line in lines))
     assert read(path) == ([b"_", *lines], [])
+
+
+def test_a_zstd_file_is_decompressed_in_small_parts(tmp_path: Path) -> None:
+    """64 KiB of a bomb become 2 GiB: not more than 32 MiB of them at once."""
+    compressor, zeros = zstandard.ZstdCompressor(level=3).compressobj(), bytes(2**24)
+    parts = [compressor.compress(zeros) for _ in range(24)]
+    (tmp_path / "f").write_bytes(b"".join((*parts, compressor.flush())))
+    assert (tmp_path / "f").stat().st_size < 2**14
+    with ZstdReader(tmp_path / "f") as file:
+        assert 2**20 <= len(file.read1(2**20)) <= 2**20 + 2**25
+
+
+def test_what_a_damaged_zstd_file_holds_is_read_before_the_error(tmp_path: Path) -> None:
+    data = b"".join(b"line %d\n" % i for i in range(100_000))
+    packed = zstandard.compress(data)
+    for name, damaged, error in (
+        ("cut", packed[: len(packed) // 2], EOFError),
+        ("bad", packed[: len(packed) // 2] + b"\xff" * 1000, OSError),
+    ):
+        (tmp_path / name).write_bytes(damaged)
+        with ZstdReader(tmp_path / name) as file:
+            found = file.read1(len(data))
+            assert len(found) > 100_000
+            assert data.startswith(found)
+            with pytest.raises(error):
+                file.read1(1)
