@@ -33,8 +33,8 @@ class LostWords(TableSchema):
     token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
     n = dy.Int64(
         min=1,
-        description="Number of occurrences in the documents that leave the core, counted in the "
-        "versions of these documents from `snapshot`",
+        description="Number of occurrences in the documents that leave the core, counted in their "
+        "texts of `snapshot`",
     )
     snapshot = snapshot_column(
         primary_key=True,

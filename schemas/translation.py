@@ -50,7 +50,7 @@ def _quality_flags_column(description: str) -> dy.List:
 
 
 class Sentences(TableSchema):
-    """Sentences of documents and queries, each with its translation or the text in its place."""
+    """Sentences of documents and queries, each with its translation, or its replacement."""
 
     order: ClassVar[tuple[str, ...]] = ("id", "field", "sentence")
 

@@ -65,9 +65,9 @@ class ImpressionSelection:
         connection.execute(sql)
 
     def count_impressions(self, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-        """Return the number of all impressions, and of those dropped because of their user.
+        """Return the number of all impressions, and the number dropped by the user filter.
 
-        Only impressions of candidate queries are counted as dropped.
+        The second number only counts impressions of candidate queries.
         """
         total = connection.execute(NUMBER_OF_IMPRESSIONS).fetchall()[0][0]
         if not len(self.excluded_users):

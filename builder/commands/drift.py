@@ -117,7 +117,7 @@ def _compute_pair_drift(
 def _open_main_tables(
     collection: Collection, snapshot: str, limits: ResourceLimits
 ) -> dict[str, Table]:
-    """Return the documents, queries and qrels of a snapshot, with ids that all snapshots share.
+    """Return the documents, queries and qrels of a snapshot, with ids stable across snapshots.
 
     An imported release may use different ids in each snapshot; these ids are replaced with keys
     that are the same in all snapshots.

@@ -68,7 +68,7 @@ RecordedParameters = Annotated[
 ]
 
 
-@stage("pair_drift", version="17", scope=Scope.PAIR, writes=(PairDrift,))
+@stage("pair_drift", version="18", scope=Scope.PAIR, writes=(PairDrift,))
 def measure_pair(
     out: Path,
     *,

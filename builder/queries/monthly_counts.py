@@ -60,7 +60,7 @@ def read_monthly_counts(path: Path) -> pl.DataFrame:
     )
     if invalid.height:
         limit = f"{MAX_COUNT:.0g}"
-        total = f", and a total from this count to {limit}," if "total" in dtypes else ""
+        total = f", and a total between the count and {limit}," if "total" in dtypes else ""
         raise FormatError(
             f"expected a label, a month YYYY-MM and a count from 0 to {limit}{total} in every row, "
             f"found {invalid.height} invalid rows",

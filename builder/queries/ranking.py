@@ -132,7 +132,9 @@ def write_topics(
         try:
             parse_topics(Source(part, path.name))
         except FormatError as error:
-            raise DataError(f"expected candidates that can be topics, found {error}") from error
+            raise DataError(
+                f"{path} was not written, because a candidate cannot be a topic: {error}"
+            ) from error
 
 
 def note_missing_months(counts: pl.DataFrame) -> Iterator[str]:

@@ -99,7 +99,7 @@ def select_queries(
         for name in (EXCLUDED_USERS_ONLY, ANONYMITY, *(rule.name for rule in rules)):
             rejects.add(name, rows=counts[name])
     for unmatched in lists:
-        ledger.notes.extend(unmatched.note())
+        ledger.notes.extend(unmatched.notes())
     ledger.notes.extend(note_unmatched_filters(filters, "query", excluded_queries))
     ledger.notes.extend(note_unmatched_filters(filters, "user", users))
     progress.finish()

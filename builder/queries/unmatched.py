@@ -65,7 +65,7 @@ class UnmatchedEntries:
         names = self._entries.filter(pl.col("pattern").is_in(matched.unique().implode()))["name"]
         self._entries = self._entries.filter(~pl.col("name").is_in(names.implode()))
 
-    def note(self) -> Iterator[str]:
+    def notes(self) -> Iterator[str]:
         """Yield a note that lists the entries that no query has matched, if there are any."""
         names = self._entries["name"].unique(maintain_order=True)
         if len(names):
@@ -140,4 +140,4 @@ def note_unmatched_manual_sets(manual_sets: pl.DataFrame, texts: pl.Series) -> I
         advice=MANUAL_SET_ADVICE,
     )
     unmatched.discard_matched(fold_series(texts))
-    yield from unmatched.note()
+    yield from unmatched.notes()

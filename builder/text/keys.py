@@ -209,8 +209,10 @@ def in_sample(ids: str | pl.Expr, sample_share: float, seed: str) -> pl.Expr:
     """
     threshold = int(sample_share * 2**64)
 
-    def is_below_threshold(column: pl.Series) -> pl.Series:
+    def is_hash_below_threshold(column: pl.Series) -> pl.Series:
         return pl.Series(column.name, hash_to_keys(f"{seed}\n" + column) < threshold)
 
     expression = pl.col(ids) if isinstance(ids, str) else ids
-    return expression.map_batches(is_below_threshold, return_dtype=pl.Boolean, is_elementwise=True)
+    return expression.map_batches(
+        is_hash_below_threshold, return_dtype=pl.Boolean, is_elementwise=True
+    )

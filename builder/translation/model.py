@@ -65,9 +65,9 @@ class ModelFolder:
         known = self.vocabulary_coverage(source)
         if known < LEAST_KNOWN:
             raise FormatError(
-                f"expected the translation model to know at least {LEAST_KNOWN:.0%} of the tokens "
-                f"of this SentencePiece model, found {known:.0%}; it belongs to a different "
-                "translation model",
+                "expected the vocabulary of the translation model to contain at least "
+                f"{LEAST_KNOWN:.0%} of the tokens of this SentencePiece model, found "
+                f"{known:.0%}; it belongs to a different translation model",
                 self.spm[0],
             )
         return source, target

@@ -129,7 +129,7 @@ def test_a_faulty_row_is_an_error_with_its_line(room, text: str, line: int) -> N
 
 def test_an_error_on_a_total_below_the_count_names_the_total(room) -> None:
     source = room.file("counts.tsv", "label\tmonth\tcount\ttotal\na\t2022-01\t5\t4\n")
-    with pytest.raises(FormatError, match="and a total from this count to 1e"):
+    with pytest.raises(FormatError, match="and a total between the count and 1e"):
         read_monthly_counts(source.path)
 
 
@@ -193,7 +193,9 @@ def test_a_candidate_that_cannot_be_a_topic_is_an_error(
     path = tmp_path / "topics.tsv"
     path.write_text("as before")
     ranked = rank_topics(FLAT.with_columns(label=pl.lit(label))).head(1)
-    with pytest.raises(DataError, match="expected candidates that can be topics, found ") as found:
+    with pytest.raises(
+        DataError, match="was not written, because a candidate cannot be a topic: "
+    ) as found:
         write_topics(ranked, path, "fr")
     assert error in str(found.value)
     assert path.read_text() == "as before"

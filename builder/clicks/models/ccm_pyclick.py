@@ -1,9 +1,9 @@
 """Fits the click chain model as PyClick does, for comparison with published results.
 
 Follows Chuklin, Markov & de Rijke (2015), section 4.2.5, with deviations 1 to 4 of `dbn_pyclick`.
-In addition, the update of attractiveness a treats the last click as a satisfying click of weight
-a / (1 - c d), where c is the continuation probability and d the probability of a click below. For
-the exact procedure, see `ccm`.
+In addition, when the attractiveness `a` is updated, the last click counts as a satisfying click of
+weight `a / (1 - c d)`, where `c` is the continuation probability and `d` the probability of a click
+at a lower rank. For the exact procedure, see `ccm`.
 """
 
 import numpy as np

@@ -40,14 +40,14 @@ class TrainingOptions:
         return BetaPrior(self.params.prior_alpha, self.params.prior_beta)
 
     def estimate_by_pair(self, successes: Integers, trials: Integers) -> Floats:
-        """Return the posterior mean of a probability for each pair, under the configured prior."""
+        """Return, for each pair, the posterior mean of a success probability under the prior."""
         prior = self.fixed_prior
         if self.params.prior == "empirical_bayes":
             prior = fit_beta(successes, trials, np.ones(len(trials), dtype=np.int64))
         return posterior_mean(successes, trials, prior)
 
     def estimate_by_group(self, successes: Integers, trials: Integers) -> Floats:
-        """Return the posterior mean of a probability for each group of results, such as each rank.
+        """Return, for each group of results, such as a rank, the posterior mean of a probability.
 
         Groups have ample evidence, so the fixed prior suffices.
         """

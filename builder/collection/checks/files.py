@@ -87,7 +87,7 @@ def _find_checksum_mismatches(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_signature_mismatches(manifest: Mapping[str, Any]) -> Iterator[Defect]:
-    """Report a manifest whose name, version, signature or hash contradicts its other entries."""
+    """Yield entries (name, version, signature, hash) that do not follow from the manifest."""
     definition, tables = manifest["definition"], manifest["tables"]
     for key in ("name", "version"):
         if manifest[key] != definition["collection"].get(key):

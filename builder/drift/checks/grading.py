@@ -181,9 +181,9 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
         )
     least, most = sorted((before["examined"], after["examined"]))
     says = (
-        "the most examined document of a query was counted as examined in "
-        f"{format_share(before['examined'])} of the query's impressions before and in "
-        f"{format_share(after['examined'])} after (medians over queries)"
+        "for the median query, the most examined document was counted as examined in "
+        f"{format_share(before['examined'])} of the impressions in the earlier snapshot and in "
+        f"{format_share(after['examined'])} in the later one"
     )
     if most >= MIN_ALWAYS_EXAMINED and least <= MAX_SELDOM_EXAMINED:
         reason = "either examinations are counted differently or first results are not judged"

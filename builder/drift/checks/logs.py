@@ -138,7 +138,7 @@ def check_query_spelling(connection: duckdb.DuckDBPyConnection) -> Outcome:
         sees = f"another spelling of {format_share(MIN_RESPELLED_SHARE)} of the common queries"
         return Outcome(False, says, numbers, sees)
     example = f"such as {numbers['text_to']!r} instead of {numbers['text_from']!r}"
-    reason = "either the logs spell queries by different rules or users spell them differently"
+    reason = "either the logs normalize queries differently or users spell them differently"
     return Outcome(None, f"{says}, {example}: {reason}", numbers)
 
 
@@ -163,8 +163,8 @@ def check_user_identification(connection: duckdb.DuckDBPyConnection) -> Outcome:
         )
         return Outcome(None, f"{says}: {reason}", numbers)
     sees = (
-        "a log that counts every impression as another user, or that counts several users, such as "
-        "those who share an address, as one"
+        "a log with a new user id for every impression, or with one user id for several users, "
+        "such as those who share an IP address"
     )
     return Outcome(False, says, numbers, sees)
 

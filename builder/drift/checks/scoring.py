@@ -139,7 +139,9 @@ def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """
     before, after = (_load_snapshot_priors(connection, side) for side in SIDES)
     if not (before.pairs and after.pairs):
-        return undecided_outcome("the judgements have no scores from which priors can be recovered")
+        return undecided_outcome(
+            "the judgements have no scores, so the priors of the click model cannot be inferred"
+        )
     numbers = {"from": asdict(before), "to": asdict(after)}
     for priors, when in ((before, "earlier"), (after, "later")):
         if priors.contradicts_parameters:

@@ -172,12 +172,15 @@ def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if found and not (certain and removed > MIN_REMOVED_PER_ADDED * added):
         reason = "either a filter changed, or users reworded queries or sent other ones"
         return Outcome(None, f"{says}: {reason}", numbers)
-    verdict = ": regardless of topic, a filter changed, or the rows or texts of one log did"
+    verdict = (
+        ": queries of all topics are affected, so either a filter changed, or the rows or query "
+        "texts of one log did"
+    )
     sees = f"a filter that removes {format_share(MIN_FILTERED_SHARE)} of frequent queries"
     return Outcome(found, says + verdict if found else says, numbers, sees)
 
 
 CHECKS = (
-    Check("topics_are_the_same", "Were queries selected by the same topics?", check_topics),
+    Check("topics_are_the_same", "Were queries selected with the same topics?", check_topics),
     Check("filter_is_the_same", "Were queries kept by the same filter?", check_query_filter),
 )

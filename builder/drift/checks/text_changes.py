@@ -83,7 +83,7 @@ def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
 def _describe_prevalent_change(
     *, common: int, shorter: int, longer: int, reformatted: int, swapped: int, **_: int
 ) -> str:
-    """Describe an effect that too many edits have in common; empty if there is none."""
+    """Describe a change that suspiciously many pages share; empty if there is none."""
     most, lengths = max(shorter, longer), shorter + longer
     if most > MAX_SAME_DIRECTION_SHARE * common or (
         lengths >= MIN_ONE_SIDED_SHARE * common and most >= MIN_SAME_DIRECTION * lengths

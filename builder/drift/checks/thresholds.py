@@ -133,7 +133,7 @@ class PoissonCountModel:
         return float(expected * self._query_to_row_ratio_below(raised_minimum))
 
     def expected_missing_rows(self, other_minimum: int) -> float:
-        """Return how many rows the other snapshot is expected to lack because of its minimum count.
+        """Return how many rows the other snapshot is expected to lose to its higher minimum count.
 
         Args:
             other_minimum: Minimum count of the other snapshot; if it is not above the minimum of
@@ -209,7 +209,7 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         missing = min(forward, backward, key=MINIMUM).expected_missing_rows(max(least))
         change = f"the change from {least[0]} to {least[1]}"
         if missing >= MIN_DOUBTFUL_ROWS and rare_rows_rose:
-            blind.append(f"{label} ({change} may be due to higher counts of rare queries)")
+            blind.append(f"{label} ({change} may only mean that rare queries became more frequent)")
         elif missing >= MIN_EXPECTED_ROWS:
             moved.append(f"the minimum number of {label} changed from {least[0]} to {least[1]}")
         elif missing >= MIN_DOUBTFUL_ROWS:

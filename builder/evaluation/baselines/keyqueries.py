@@ -89,14 +89,14 @@ def find_keyqueries(
     numbers = {doc_id: number for number, doc_id in enumerate(index.doc_ids)}
     judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)
 
-    def expansions() -> Iterator[tuple[str, str, TermIds, Floats]]:
+    def expanded_queries() -> Iterator[tuple[str, str, TermIds, Floats]]:
         for query_id, query in query_ids_and_terms(index, queries):
             documents = judged.get(query_id, ([], [], []))
             targets = [numbers[doc_id] for doc_id in documents[2] if doc_id in numbers]
             terms = _best_candidate_query(index, query, documents, targets, parameters)
             yield query_id, "judged", terms, np.ones(len(terms))
 
-    return build_expansion_frame(index, expansions())
+    return build_expansion_frame(index, expanded_queries())
 
 
 def _best_candidate_query(

@@ -74,7 +74,7 @@ def rm3(
     parameters = parameters or Rm3Parameters()
     judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)
 
-    def expansions() -> Iterator[tuple[str, str, TermIds, Floats]]:
+    def expanded_queries() -> Iterator[tuple[str, str, TermIds, Floats]]:
         for query_id, query in query_ids_and_terms(index, queries):
             documents, weights, _ = judged.get(query_id, ([], [], []))
             source = "judged" if documents else "pseudo"
@@ -83,7 +83,7 @@ def rm3(
             model = relevance_model(documents, np.array(weights))
             yield query_id, source, *_interpolate_query(query, *model, parameters)
 
-    return build_expansion_frame(index, expansions())
+    return build_expansion_frame(index, expanded_queries())
 
 
 def _top_ranked_documents(

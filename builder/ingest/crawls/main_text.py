@@ -78,7 +78,7 @@ def _is_icon(text: str) -> bool:
 
 def extract_main_text(tree: HTMLTree) -> str:
     """Extract the main text of an HTML page, or all visible text if the main text is too short."""
-    _nest_body(tree)
+    _wrap_body_content(tree)
     _replace_tags(tree)
     main = _extract_text(tree, main_content=True)
     if len(main) >= SHORT_MAIN_CHARS:
@@ -87,7 +87,7 @@ def extract_main_text(tree: HTMLTree) -> str:
     return whole if len(main) < MIN_MAIN_SHARE * len(whole) else main
 
 
-def _nest_body(tree: HTMLTree) -> None:
+def _wrap_body_content(tree: HTMLTree) -> None:
     """Wrap the content of a page in `div` elements.
 
     resiliparse mistakes bulleted lists near the root of the tree for navigation. On a page with

@@ -47,7 +47,7 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
         return UTF8, ""
     text = b"\n".join(invalid)
     found = str(detect_encoding(text)).lower()
-    if found.startswith(SINGLE_BYTE) and _non_ascii_bytes_are_french(text):
+    if found.startswith(SINGLE_BYTE) and _has_only_french_non_ascii_bytes(text):
         found = WINDOWS_1252
     if found == UTF8 or not extends_ascii(found):
         return UTF8, "not valid UTF-8, and the encoding cannot be detected; set log.encoding"
@@ -69,6 +69,6 @@ def sample_non_ascii_lines(source: Source) -> list[bytes]:
     return [line for line in lines[:-1] or lines if not line.isascii()]
 
 
-def _non_ascii_bytes_are_french(text: bytes) -> bool:
+def _has_only_french_non_ascii_bytes(text: bytes) -> bool:
     """Whether all non-ASCII bytes of a text are French letters or punctuation in windows-1252."""
     return FRENCH_BYTES.issuperset(byte for byte in set(text) if byte > 127)

@@ -88,7 +88,8 @@ def read_impressions(
 
     Args:
         source: The log file.
-        interval: Accepted time interval; if None, times may be missing, and are set to 0.
+        interval: Accepted time interval; if None, times are optional, and missing
+            times are set to 0.
         params: Section `[log]` of the definition.
         limits: Number of threads, memory limit and scratch folder.
         notes: Output list of notes about the log; None if they are not needed.

@@ -94,13 +94,14 @@ def _filter_new_strings(
 ) -> pl.DataFrame:
     """Keep the rows whose key or string is new.
 
-    A known key with a new string is a hash collision: both strings must be written to be found.
+    A known key with a new string is a hash collision, which is only detected later if both strings
+    are written.
 
     Args:
         rows: Rows with distinct keys and strings.
         key: Column of keys (UInt64).
         string: Column of strings.
-        recent: Recent keys; recent hashes of strings, which only this process understands.
+        recent: Recent keys, and recent hashes of strings, which are only valid in this process.
     """
     columns = (rows[key], rows[string].hash())
     is_new = [seen.insert(column.to_numpy()) for seen, column in zip(recent, columns, strict=True)]

@@ -230,7 +230,7 @@ def _add_batch_index(pairs: pl.DataFrame, batches: TimeBatches) -> pl.DataFrame:
 def _count_documents(
     returned_pairs: pl.DataFrame, relevant_pairs: pl.DataFrame, batches: TimeBatches
 ) -> npt.NDArray[np.int64]:
-    """Count the distinct returned or relevant documents in each batch, as int64[batches]."""
+    """Count the distinct documents that are returned, relevant or both, in int64[batches]."""
     both = pl.concat(
         [pairs.select("batch_index", "document") for pairs in (returned_pairs, relevant_pairs)]
     )

@@ -50,8 +50,8 @@ def evaluate_filtering_trends(
 ) -> TrendReport:
     """Evaluate filtering runs and fit a trend per system and cut-off.
 
-    Systems are ranked by their maximum end point over all cut-offs; of tied cut-offs, the lowest
-    is reported.
+    Systems are ranked by the value of their trend at its end, at the cut-off where this value is
+    highest; of tied cut-offs, the lowest is reported.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.

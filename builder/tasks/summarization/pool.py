@@ -98,7 +98,7 @@ class _PoolReader:
                 raise row.create_format_error("a span with 0 <= start <= end", (start, end))
             update, nugget = event.pool.get(row.fields[1]), row.fields[2]
             if update is None:
-                self.ignored["match of an unpooled update"] += 1
+                self.ignored["match with an unpooled update"] += 1
             elif nugget not in event.nuggets:
                 self.ignored["match with an unknown nugget"] += 1
             else:

@@ -64,9 +64,9 @@ def test_rule_of_examination() -> None:
     outcome = grading.check_examination_rule(asking([], [], (every, skip)))
     assert outcome.is_construction is None
     assert outcome.evidence == (
-        "the most examined document of a query was counted as examined in 100.0 % of the query's "
-        "impressions before and in 60.0 % after (medians over queries): either examinations are "
-        "counted differently or first results are not judged"
+        "for the median query, the most examined document was counted as examined in 100.0 % of "
+        "the impressions in the earlier snapshot and in 60.0 % in the later one: either "
+        "examinations are counted differently or first results are not judged"
     )
     assert grading.check_examination_rule(asking([], [], (every, every))).is_construction is False
     assert grading.check_examination_rule(asking([], [], (skip, skip))).is_construction is None

@@ -246,7 +246,8 @@ def test_queries_that_users_reword_add_or_drop_are_no_filter(
         f"{removed} of {60 + removed} frequent queries were removed and {added} of {60 + added} "
         "frequent queries were added"
         + {
-            True: ": regardless of topic, a filter changed, or the rows or texts of one log did",
+            True: ": queries of all topics are affected, so either a filter changed, or the rows "
+            "or query texts of one log did",
             None: ": either a filter changed, or users reworded queries or sent other ones",
             False: "",
         }[found]

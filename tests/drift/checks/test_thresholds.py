@@ -140,8 +140,8 @@ def test_low_counts_that_rise_are_no_raised_threshold() -> None:
     outcome = thresholds.check_minimum_counts(asking([*rare, *frequent], bots))
     assert outcome.is_construction is None
     assert outcome.detectable.startswith(
-        "impressions of a query (the change from 5 to 17 may be due to higher counts of rare "
-        "queries)"
+        "impressions of a query (the change from 5 to 17 may only mean that rare queries "
+        "became more frequent)"
     )
     assert thresholds.check_minimum_counts(asking(bots, [*rare, *frequent])).is_construction is None
     dropped = [row for row in bots if row["impressions"] > 300]

@@ -170,7 +170,7 @@ def test_what_is_left_out_is_counted(files):
     files.lines["run.gz"].append("9 team run x 7 50000 1")
     files.lines["matches.tsv"] += ["1\td-1\tn9\t0\t5", "1\tz-1\tn1\t0\t5", "9\tz-1\tn1\t0\t5"]
     assert dict(files.score().ignored.rows()) == {
-        "match of an unpooled update": 1,
+        "match with an unpooled update": 1,
         "match with an unknown nugget": 1,
         "update of a run for an event without nuggets": 1,
         "update or match that refers to an event without nuggets": 1,
