@@ -61,7 +61,7 @@ def read_seconds(path: Path) -> Mapping[str, float]:
 
 
 def select_tests(
-    recording: Recording, mutant: MutationSpec, own: Sequence[str], limit: float = 60.0
+    recording: Recording, mutant: MutationSpec, own: Sequence[str], limit: float = 30.0
 ) -> list[str]:
     """Select tests that may notice a mutant.
 

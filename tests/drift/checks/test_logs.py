@@ -84,8 +84,8 @@ def test_a_log_that_lost_its_accents(respelled: int, found: bool | None) -> None
     if found is None:
         example = min(range(respelled), key=lambda n: before[n]["query_id"])
         says += (
-            f", such as 'ete {example}' instead of 'été {example}': either the logs spell "
-            "queries by different rules or users spell them differently"
+            f", such as 'ete {example}' instead of 'été {example}': either the logs normalize "
+            "queries differently or users spell them differently"
         )
     assert outcome.evidence == says
     assert check_query_spelling(asking(before[:19], after)) == Outcome(
