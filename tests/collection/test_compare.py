@@ -506,3 +506,15 @@ def test_rewritten_and_missing_files_are_named(built: BuildReport, tmp_path: Pat
         f"{more}: the file is not listed in the manifest",
         f"{queries}: the file was changed: {queries.stat().st_size:,} bytes instead of {size:,}",
     )
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [(5, "a.0, a.1, a.2, a.3, a.4"), (7, "a.0, a.1, a.2, a.3, a.4 and 2 more")],
+)
+def test_five_changed_parameters_are_named_and_the_others_counted(count: int, named: str) -> None:
+    parameters = tuple(f"a.{n}" for n in range(count))
+    found = JudgementDifference("2022-06", 100, {"parameters": 3}, parameters, 100, 0, None)
+    log = format_changelog(VersionDifference("a|", "b|", (), (), (), (), (found,), ()))
+    assert f"- 2022-06: changed parameters that affect grades: {named}\n" in log
+    assert "- 2022-06: 3 grades changed (cause: parameters)\n" in log

@@ -427,3 +427,21 @@ def test_urls_without_a_scheme_may_be_rejected(folder: Path) -> None:
     assert (workflow.log.scheme, workflow.crawl.scheme) == (None, "http")
     with pytest.raises(DefinitionError, match=r"log\.scheme"):
         _load(folder, f'{GOOD}[log]\nscheme = "ftp"\n')
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        (["a.toml", "workflow.toml"], "did you mean {folder}/workflow.toml?"),
+        (["b.toml", "a.toml"], "did you mean {folder}/a.toml?"),
+        (["a.txt"], "the folder contains no TOML file"),
+    ],
+)
+def test_a_folder_is_no_definition(tmp_path: Path, names: list[str], hint: str) -> None:
+    for name in names:
+        (tmp_path / name).touch()
+    with pytest.raises(DefinitionError) as caught:
+        Definition.load(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}: expected a definition file, found a folder; {hint.format(folder=tmp_path)}"
+    )
