@@ -3,11 +3,13 @@
 import math
 from collections import Counter
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
+from builder.drift.documents import summarize_shares
 from builder.drift.statistics import (
     jaccard,
     jensen_shannon_divergence,
@@ -62,3 +64,16 @@ def test_terms_of_the_divergence() -> None:
     unchanged, new = jensen_shannon_terms([(2, 2), (0, 2)], (2, 4))
     assert unchanged == pytest.approx((math.log2(4 / 3) + 0.5 * math.log2(2 / 3)) / 2)
     assert new == pytest.approx(0.25)
+
+
+def test_summary_of_shares() -> None:
+    """Twenty bins; the last one includes 1."""
+    shares = [0.0, 0.04, 0.05, 0.3, 0.3, 0.3, 0.5, 0.94, 0.95, 1.0]
+    bins = [2, 1, 0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2]
+    assert summarize_shares(pl.Series(shares)) == {
+        "n": 10,
+        "p10": 0.0,
+        "median": 0.3,
+        "p90": 0.95,
+        "histogram": bins,
+    }

@@ -69,6 +69,7 @@ def iban(country: str, account: str) -> str:
         ("4111 1111 1111 1111", "card"),
         ("code 12 4111-1111-1111-1111", "card"),
         (luhn("37828224631000"), "card"),
+        (luhn("3056930902590"), "card"),
         ("91.198.174.192", "ip"),
         ("2a02:8400::1 bloqué", "ip"),
         ("jean.dupont.@mail.example", "email"),
