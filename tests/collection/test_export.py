@@ -175,6 +175,9 @@ def test_parquet_for_hugging_face(built: BuildReport, tmp_path: Path) -> None:
     assert card.count("- split: snapshot_2022_0") == 9
     described = json.loads((out / "croissant.json").read_text())
     assert len(described["recordSet"]) == 9
+    (qrels,) = (each for each in described["recordSet"] if each["@id"] == "qrels_2022_06")
+    descriptions = {field["name"]: field["description"] for field in qrels["field"]}
+    assert descriptions["grade"] == "0 not relevant, 1 relevant, 2 highly relevant"
     mlcroissant = pytest.importorskip("mlcroissant")
     for folder in (out, built.version):
         dataset = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
