@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import zstandard
 
+from builder.ingest.decompression import ZSTD_INPUT
 from builder.io.file_types import GZIP, ZSTD
 
 WARC_MAGIC = b"WARC/"
@@ -18,8 +19,8 @@ MEMBER_MAGIC = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
 """Maps the first bytes of a compressed file to the first bytes of its members."""
 PEEK_BYTES = 512
 """Number of leading bytes of a compressed member that suffice to recognize a record header."""
-GZIP_CHUNK, ZSTD_CHUNK = 2**16, 2**10
-"""Number of compressed bytes read per step; four bytes of a zstd frame may expand to 128 KiB."""
+GZIP_CHUNK = 2**16
+"""Number of compressed bytes of gzip read per step."""
 
 
 def member_magic(data: mmap.mmap) -> bytes | None:
@@ -90,7 +91,7 @@ def decompress_member(
     at, rest = offset, b""
     try:
         while not (zipped.eof if is_gzip else member.eof):
-            chunk = rest or data[at : at + (GZIP_CHUNK if is_gzip else ZSTD_CHUNK)]
+            chunk = rest or data[at : at + (GZIP_CHUNK if is_gzip else ZSTD_INPUT)]
             if not chunk:
                 return -at
             at += 0 if rest else len(chunk)

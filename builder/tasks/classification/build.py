@@ -150,7 +150,7 @@ def build_classification(
         published = read_provenance(folder)
         if published == provenance and _is_intact(definition, folder):
             return _load_build(folder, inputs, rebuilt=False)
-        if published not in (None, provenance) and not definition.collection.is_draft:
+        if published is not None and not definition.collection.is_draft:
             raise DefinitionError(
                 f"version {folder.name} was already released with a different definition or "
                 "different input files; set a new version in the definition",
