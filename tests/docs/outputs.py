@@ -1,25 +1,35 @@
 """Run the code blocks of a manual page in order, and compare the shown outputs with the real ones.
 
 A ```sh block is run by bash, a ```python block by Python; a ```text block shows the output of the
-last block before it. A line `...` stands for any number of lines, and `...` in a
-line for any characters. Durations, sizes, rates and blank lines at the end may differ. Commands
-that a test must not run are ```bash blocks.
+last block before it. Lines that only call `longeval` are run in this process, which saves most of
+their time. A line `...` stands for any number of lines, and `...` in a line for any characters.
+Durations, sizes, rates and blank lines at the end may differ. Commands that a test must not run are
+```bash blocks.
 """
 
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
+
+import pytest
+
+from builder.cli import main
 
 FENCE = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VOLATILE = re.compile(r" *\b[\d.,]*\d(?= ?(?:m?s|min|[kKMG]i?B)(?:/s)?\b)")
 """Numbers followed by a unit of time, size or rate, with the spaces that align them."""
 NOT_RUN = ("make ", "git clone", "cd ", "source ")
 """Commands of a fresh clone; CI runs `make` itself."""
-END = "-- end of block --"
+PLAIN = re.compile(r"(^longeval (?:[^\\\n|&;<>$`*?()]|\\\n)+\n)", re.MULTILINE)
+"""A call of `longeval` that needs no shell; it may be continued on the next line."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +72,41 @@ def run_blocks(blocks: list[Block], folder: Path) -> list[str]:
     Raises:
         AssertionError: a command failed.
     """
+    shown, written = [], ""
+    with chdir(folder):
+        for block in blocks:
+            if block.language == "text":
+                shown.append(written)
+            else:
+                written = "".join(_run_commands(block.as_bash()))
+    return shown
+
+
+def _run_commands(script: str) -> Iterator[str]:
+    """Run a bash script, one part after another; yield what each part writes."""
+    for part in PLAIN.split(script):
+        if PLAIN.fullmatch(part):
+            yield _run_longeval(shlex.split(part)[1:])
+        elif part.strip():
+            yield _run_bash(part)
+
+
+def _run_longeval(arguments: list[str]) -> str:
+    """Run the program in this process; return what it writes."""
+    stream = io.BytesIO()
+    output = io.TextIOWrapper(stream, "utf-8", write_through=True)
+    with redirect_stdout(output), redirect_stderr(output), pytest.raises(SystemExit) as end:
+        main(arguments)
+    written = stream.getvalue().decode()
+    assert not end.value.code, written[-4000:]
+    return written
+
+
+def _run_bash(script: str) -> str:
+    """Run a script in a new process; return what it writes."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    script = "".join(f"{block.as_bash()}echo '{END}'\n" for block in blocks)
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
         env={**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -75,8 +115,7 @@ def run_blocks(blocks: list[Block], folder: Path) -> list[str]:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:]
-    written = ["", *done.stdout.split(f"{END}\n")]
-    return [written[index] for index, block in enumerate(blocks) if block.language == "text"]
+    return done.stdout
 
 
 def compare(shown: str, output: str) -> str:
