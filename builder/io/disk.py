@@ -123,6 +123,8 @@ def convert_path_error(error: BaseException) -> LongEvalError | None:
         message = f"cannot write the output: {os.strerror(error.errno)}; free some space"
         return DiskError(message) if error.errno in DISK_FULL else None
     path, problem = error.filename2 or error.filename, PATH_PROBLEMS.get(error.errno)
+    if error.errno == errno.ENOENT and not (parent := Path(os.fsdecode(path)).parent).exists():
+        problem = f"the folder {parent} does not exist"
     if problem is not None:
         return UsageError(f"{path}: {problem}")
     return DiskError(f"{path}: {os.strerror(error.errno)}")

@@ -191,6 +191,11 @@ def test_a_file_is_replaced_only_if_all_of_it_was_written(tmp_path: Path) -> Non
         ),
         (OSError(errno.ENOENT, "x", "a"), UsageError, "a: no such file or folder"),
         (OSError(errno.ENOENT, "x", "a", None, "b"), UsageError, "b: no such file or folder"),
+        (
+            OSError(errno.ENOENT, "x", "absent/a"),
+            UsageError,
+            "absent/a: the folder absent does not exist",
+        ),
         (OSError(errno.EACCES, "x", "a"), DiskError, "a: Permission denied"),
         (
             OSError(errno.ENOSPC, "x"),

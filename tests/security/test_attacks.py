@@ -321,14 +321,9 @@ def test_change_logs_escape() -> None:
 
 @pytest.fixture(scope="module")
 def hostile(world: Path, built: BuildReport, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A version whose definition and topics try to be markup."""
+    """A version whose definition tries to be markup."""
     folder = tmp_path_factory.mktemp("hostile")
     path = definition(folder, world, 'licence = "', 'licence = "x\\n---\\n# Forged \\"},{\\"x\\":')
-    path.write_text(path.read_text().replace('topics = "topics.tsv"', 'topics = "mine.tsv"'))
-    text = (world / "topics.tsv").read_text("utf-8").splitlines()
-    cells = text[1].split("\t")
-    cells[text[0].split("\t").index("label")] += SCRIPT
-    (folder / "mine.tsv").write_text("\n".join([text[0], "\t".join(cells), *text[2:]]) + "\n")
     report = builder.build(path, shutil.copytree(built.root, folder / "out"))
     assert report.version is not None
     return report.version
@@ -345,11 +340,6 @@ def test_file_names_are_no_markup_in_a_card() -> None:
     table = input_file_table([{"name": "2022-06", "log": {name: "0" * 64}}])
     row = "| 2022-06 | log | `logs/'![](https://x.example/a.png)<img src=x>'\\| # Forged` | "
     assert table.splitlines()[2:] == [row + "`0000000000000000...` |"]
-
-
-def test_labels_of_topics_are_no_markup(hostile: Path) -> None:
-    for name in ("README.md", "report.html"):
-        assert SCRIPT not in (hostile / name).read_text("utf-8")
 
 
 def test_machine_readable_cards_are_json_whatever_they_say(hostile: Path) -> None:
