@@ -101,7 +101,7 @@ def test_rows_end_a_group_where_either_bound_is_reached(tmp_path: Path) -> None:
         schema_overrides={"url": pl.String},
     )
     assert [len(key.encode()) for key in rows["url_key"]] == sizes
-    path = tmp_path / "new/t.parquet"
+    path = tmp_path / "new/folder/t.parquet"
     with TableWriter(path, LogUrls, rows_per_group=3, bytes_per_group=6) as writer:
         writer.append(rows[:1])
         writer.write(rows[1:].with_columns(more=pl.lit(1)).to_arrow())
@@ -180,6 +180,18 @@ def test_write_frame_sorts_and_casts(tmp_path: Path) -> None:
     table = table_at(tmp_path, "log_urls", LogUrls)
     assert table.scan().collect()["doc"].to_list() == [1, 2, 3]
     assert pq.read_schema(table.paths[0]).field("url").type == "string"
+
+
+def test_rows_without_a_value_precede_the_others(tmp_path: Path) -> None:
+    rows = [
+        ("s", "r", "b", 2, None, 1),
+        ("s", "r", "b", None, None, 1),
+        ("s", "r", None, 1, "k", 1),
+    ]
+    write_frame(
+        pl.DataFrame(rows, list(Rejects.dtypes()), orient="row"), tmp_path / "t.parquet", Rejects
+    )
+    assert pl.read_parquet(tmp_path / "t.parquet").rows() == rows[::-1]
 
 
 def test_parts_are_read_in_order(tmp_path: Path) -> None:
