@@ -99,7 +99,7 @@ def test_a_page_of_html_has_what_the_crawl_says_and_else_what_it_says_itself() -
         "fr",
         1_619_827_200,
         1_620_000_000,
-        False,  # noqa: FBT003
+        is_truncated=False,
     )
     assert parse_fetch(page, params) == read
     other = page._replace(title="Le titre", modified_at=7, is_undated=True, is_truncated=True)
