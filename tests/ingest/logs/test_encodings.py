@@ -88,3 +88,14 @@ def test_lines_in_other_encodings_that_happen_to_be_utf_8(tmp_path: Path) -> Non
     data = "time,user,query,results,clicks\n" + "".join(line.format(text) for text in texts)
     _, found = ingest(tmp_path, {"log.csv": data.encode("gb18030")}, repeats="keep")
     assert set(found["surface"].to_list()) == {key64(text) for text in texts}
+
+
+def test_a_log_of_which_half_is_utf8_is_in_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    good, bad = b'{"query": "\xc3\xa9"}\n', b'{"query": "\xe9t\xe9"}\n'
+    for data, name in ((good + bad + b"{}\n" * 9, "utf-8"), (good + bad * 2, UTF8_OR_WINDOWS_1252)):
+        path.write_bytes(data)
+        assert resolve_encoding(Source(path, "log.jsonl"), LogParameters())[0] == name
+    path.write_bytes(bad * 2)
+    latin = LogParameters(encoding="latin-1")
+    assert resolve_encoding(Source(path, "log.jsonl"), latin) == ("iso8859-1", "")

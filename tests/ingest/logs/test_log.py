@@ -220,6 +220,44 @@ def test_a_hash_collision_between_batches_is_an_error(tmp_path: Path) -> None:
                 writer.write_tables(scratch)
 
 
+def test_of_several_addresses_of_a_page_the_first_by_letters_is_kept(tmp_path: Path) -> None:
+    """Of one key; the canonical address comes from another batch than the two others."""
+    keys, address = {"key": pl.UInt64}, "https://a.example/"
+    queries = pl.DataFrame(
+        {"surface": [9, 2], "query": [6, 5], "text": ["Eau", "loi"], "folded": ["eau", "loi"]},
+        schema_overrides={"surface": pl.UInt64, "query": pl.UInt64},
+    )
+    with StringTableWriter(ResourceLimits(tmp_path)) as writer:
+        for url in (f"{address}#b", address, f"{address}#a", "HTTPS://a.example", address):
+            rows = {"key": [7, 3], "url_key": [address, "https://b.example/"]}
+            urls = pl.DataFrame({**rows, "url": [url, "https://b.example/"]}, schema_overrides=keys)
+            writer.add(queries, urls)
+        writer.write_tables(tmp_path)
+    assert pl.read_parquet(tmp_path / "log_urls.parquet").rows() == [
+        (3, "https://b.example/", "https://b.example/"),
+        (7, address, "HTTPS://a.example"),
+    ]
+    assert pl.read_parquet(tmp_path / "log_queries.parquet").rows() == [
+        (2, 5, "loi", "loi"),
+        (9, 6, "Eau", "eau"),
+    ]
+
+
+def test_limits_of_queries_results_and_lines_are_inclusive(tmp_path: Path) -> None:
+    results = [f"https://a.example/{n}" for n in range(5)]
+    long = {**GOOD, "query": "x" * 40, "results": results, "padding": ""}
+    fill = "x" * (2000 - len(json.dumps(long)))
+    objects = [{"url": url} for url in results]
+    lines = [{**long, "padding": fill}, {**GOOD, "query": "é " * 19 + "éé"}]
+    lines += [
+        {**GOOD, "query": "e\u0301" * 40},
+        {**GOOD, "results": objects},
+        {**GOOD, "time": 1000},
+    ]
+    ledger, _ = ingest(tmp_path, *lines, {**GOOD, "time": 1999.9})
+    assert (ledger.rows_out, ledger.rejected) == (6, {})
+
+
 def test_no_user_query_or_time_in_impressions(tmp_path: Path) -> None:
     _, out = ingest(tmp_path, {**GOOD, "user": "ada-lovelace-1815"})
     for path in out.glob("*.parquet"):

@@ -73,6 +73,26 @@ def test_a_name_that_one_file_has(tmp_path: Path) -> None:
     assert ledger.notes == []
 
 
+@pytest.mark.parametrize("write", [_json, _parquet])
+def test_the_first_records_of_each_file_are_searched(
+    tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builder.ingest.logs.unused_fields.SAMPLE_RECORDS", 2)
+    records = [RECORD | {"time": n, "who": "u" if n == 1 else None} for n in range(3)]
+    for name, order, notes in (("second", (0, 1), 0), ("third", (0, 2, 1), 1)):
+        (folder := tmp_path / name).mkdir()
+        data = write(*(records[n] for n in order))
+        ledger, _ = ingest(folder, {"log": data}, fields={"user": "who", "rank": "pos"})
+        assert (
+            ledger.notes
+            == [
+                "none of the first 2 records of each file has the field 'who' (log.fields.user); "
+                "correct or remove the name"
+            ]
+            * notes
+        )
+
+
 def test_names_are_noted_without_a_collection(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(_json(RECORD))
     params = LogParameters.model_validate({"fields": {"rank": "position"}})
