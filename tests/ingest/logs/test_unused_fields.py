@@ -83,14 +83,8 @@ def test_the_first_records_of_each_file_are_searched(
         (folder := tmp_path / name).mkdir()
         data = write(*(records[n] for n in order))
         ledger, _ = ingest(folder, {"log": data}, fields={"user": "who", "rank": "pos"})
-        assert (
-            ledger.notes
-            == [
-                "none of the first 2 records of each file has the field 'who' (log.fields.user); "
-                "correct or remove the name"
-            ]
-            * notes
-        )
+        note = "none of the first 2 records of each file has the field 'who' (log.fields.user); "
+        assert ledger.notes == [f"{note}correct or remove the name"] * notes
 
 
 def test_names_are_noted_without_a_collection(tmp_path: Path) -> None:
