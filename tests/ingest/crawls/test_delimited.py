@@ -179,3 +179,27 @@ def test_a_table_with_texts_but_no_times_is_a_crawl_if_times_may_be_missing(tmp_
     assert detect_format(Source(path, "a"), CrawlParameters(undated="start")) == "csv"
     path.write_text("timestamp,text\n5,Un\n")
     assert detect_format(Source(path, "a"), CrawlParameters(undated="start")) == "jsonl"
+
+
+def test_a_text_may_have_ten_thousand_line_breaks(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.csv"
+    for breaks, pages in ((10_000, 2), (10_001, 1)):
+        text = "a" + "\n" * breaks + "b"
+        path.write_text(
+            f'url,timestamp,text\nhttps://a.example/,5,"{text}"\nhttps://b.example/,5,c\n'
+        )
+        found, rejects = _read(path)
+        assert len(found) == pages
+        assert bool(rejects) is (pages == 1)
+
+
+def test_the_columns_in_a_message_are_cut(tmp_path: Path) -> None:
+    path, names = tmp_path / "crawl.csv", [f"column{n:02}" for n in range(30)]
+    path.write_text(",".join(names) + "\n")
+    with pytest.raises(FormatError) as caught:
+        _read(path, format="csv")
+    assert str(caught.value) == (
+        "crawl.csv, line 1: expected a header with url, timestamp or last_updated_at or "
+        f"created_at (time) and text or content (text), found {', '.join(names)[:200]}; name the "
+        "columns in [crawl.fields]"
+    )

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError
-from builder.ingest import ingest_log
+from builder.ingest import ingest_crawl, ingest_log
 from builder.ingest.logs import strings
 from builder.ingest.logs.keys import KeyEncoder
 from builder.ingest.logs.strings import StringTableWriter
 from builder.io.sources import Interval, Source
-from builder.parameters import LogParameters
+from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.ledger import RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
@@ -91,13 +91,25 @@ def test_an_impression_in_keys(tmp_path: Path) -> None:
         ({"time": 2000}, "outside_interval"),
         ({"time": -5}, "outside_interval"),
         ({"user": ["ada"]}, "bad_user"),
+        ({"user": True}, "bad_user"),
+        ({"user": 1.5}, "bad_user"),
         ({"query": 7.5}, "bad_query"),
         ({"query": True}, "bad_query"),
+        ({"query": None}, "bad_query"),
         ({"query": " \t"}, "empty_query"),
         ({"query": "x" * 41}, "query_too_long"),
         ({"query": "?!"}, "query_without_letters"),
+        ({"query": "?!", "results": ["x"], "clicks": []}, "query_without_letters"),
+        ({"query": "?!", "results": ["www.a.fr|www.b.fr"], "clicks": []}, "query_without_letters"),
+        ({"results": ["www.a.fr|www.b.fr"], "clicks": []}, "bad_list"),
         ({"results": "https://a.example/1"}, "bad_results"),
         ({"results": [1.5]}, "bad_results"),
+        ({"results": [True]}, "bad_results"),
+        ({"results": ["https://a.example/1", ""]}, "bad_results"),
+        ({"results": ["https://a.example/1", None]}, "bad_results"),
+        ({"results": ["https://a.example/1", {"url": "https://a.example/2"}]}, "bad_results"),
+        ({"results": [{"url": "https://a.example/"}] * 6, "clicks": []}, "too_many_results"),
+        ({"results": ["https://a.example/1", "x"], "clicks": [1]}, "bad_url"),
         ({"results": [1], "clicks": []}, "bad_url"),
         ({"results": []}, "no_results"),
         ({"results": ["https://a.example/"] * 6, "clicks": []}, "too_many_results"),
@@ -105,6 +117,11 @@ def test_an_impression_in_keys(tmp_path: Path) -> None:
         ({"clicks": 2}, "bad_clicks"),
         ({"clicks": ["2"]}, "bad_clicks"),
         ({"clicks": [True]}, "bad_clicks"),
+        ({"clicks": [None]}, "bad_clicks"),
+        ({"clicks": [1.5]}, "bad_clicks"),
+        ({"clicks": {"rank": 1}}, "bad_clicks"),
+        ({"clicks": [{"time": 5}]}, "bad_clicks"),
+        ({"clicks": [1, -1]}, "click_not_shown"),
         ({"clicks": [3]}, "click_not_shown"),
         ({"clicks": [0]}, "click_not_shown"),
         ({"clicks": [{"url": "https://a.example/9"}]}, "click_not_shown"),
@@ -150,6 +167,51 @@ def test_accepted_lists(tmp_path: Path) -> None:
     table = pl.read_parquet(out / "impressions")
     assert table["clicks"].to_list() == [[2, 1]] * 4 + [[]]
     assert table["user"].is_null().to_list() == [False, True, False, False, True]
+
+
+def test_blank_users_are_anonymous_and_numbers_are_users(tmp_path: Path) -> None:
+    users = ("", "  ", None, 0, "0", " 0")
+    lines = [{**GOOD, "user": user, "query": f"eau {n}"} for n, user in enumerate(users)]
+    (tmp_path / "other").mkdir()
+    for folder, more in (
+        (tmp_path, {}),
+        (tmp_path / "other", {"clicks": [{"url": GOOD["results"][0]}]}),
+    ):
+        _, out = ingest(folder, *({**line, **more} for line in lines))
+        found = pl.read_parquet(out / "impressions")["user"].to_list()
+        assert found[:3] == [None] * 3
+        assert found[3] == found[4] != found[5]
+        assert None not in found[3:]
+
+
+class _Counted(NoProgress):
+    """Progress that is added up."""
+
+    records = 0
+
+    def advance(self, count: int) -> None:
+        self.records += count
+
+
+def test_progress_is_told_in_records_whether_kept_or_rejected(tmp_path: Path) -> None:
+    page = {"url": "https://a.example/", "timestamp": 1500, "text": "Un"}
+    for work, lines, params in (
+        (ingest_log, [GOOD, {}, {**GOOD, "query": "loi"}, 1], LogParameters()),
+        (ingest_crawl, [page, {}, {**page, "timestamp": 1501}, 1], CrawlParameters()),
+    ):
+        folder = tmp_path / work.__name__
+        folder.mkdir()
+        (folder / "f").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        progress = _Counted()
+        ledger = work(
+            folder,
+            files=[Source(folder / "f", "f")],
+            interval=INTERVAL,
+            params=params,
+            limits=ResourceLimits(folder, threads=1),
+            progress=progress,
+        )
+        assert (progress.records, ledger.rows_in) == (4, 4)
 
 
 def test_forms_of_one_query_and_addresses_of_one_page(tmp_path: Path) -> None:
