@@ -60,6 +60,7 @@ def test_bytes_do_not_depend_on_batches(
 
 def test_row_groups_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
     assert _written(tmp_path, [300], rows_per_group=128)[1] == [128, 128, 44]
+    assert _written(tmp_path, [300])[1] == [300]
     _, groups = _written(tmp_path, [300], bytes_per_group=500)
     assert sum(groups) == 300
     sizes = [len(f"{k}{u}".encode()) for k, u in ROWS.select("url_key", "url").iter_rows()]
@@ -74,6 +75,14 @@ def test_row_groups_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
 def test_a_row_larger_than_a_group_is_written(tmp_path: Path) -> None:
     _, groups = _written(tmp_path, [300], bytes_per_group=1)
     assert groups == [1] * 300
+
+
+def test_rows_without_bytes_are_in_one_group(tmp_path: Path) -> None:
+    rows = ROWS[:3].with_columns(url_key=pl.lit(""), url=pl.lit(""))
+    with TableWriter(tmp_path / "t.parquet", LogUrls, bytes_per_group=1) as writer:
+        writer.append(rows)
+    assert writer.group_rows == [3]
+    assert pq.read_metadata(tmp_path / "t.parquet").num_row_groups == 1
 
 
 @pytest.mark.parametrize(("name", "stored"), [("zstd", "ZSTD"), ("lz4", "LZ4")])

@@ -69,6 +69,16 @@ def test_the_number_of_members_is_bounded(
     assert is_truncated
 
 
+def test_no_more_is_decompressed_than_a_byte_beyond_the_limit() -> None:
+    """Of three members with 1,000 bytes each, of Brotli a chunk at a time."""
+    three = gzip.compress(BODY[:1000]) * 3
+    for most, size in ((999, 1000), (1500, 1501), (2999, 3000), (3000, 3000), (9999, 3000)):
+        assert len(DECODERS["gzip"](three, most).body) == size
+        assert len(DECODERS["zstd"](zstandard.compress(bytes(3000)), most).body) == size
+    bomb = brotli.compress(bytes(3 * BROTLI_CHUNK))
+    assert len(DECODERS["br"](bomb, 10).body) < 3 * BROTLI_CHUNK
+
+
 @pytest.mark.parametrize(
     ("body", "decoded"),
     [

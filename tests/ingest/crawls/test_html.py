@@ -345,6 +345,21 @@ def test_figures_and_titles_of_accordions_are_kept(markup: str, text: str) -> No
     assert parse_html(page("", body).encode(), "utf-8", FETCHED).text.startswith(text)
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        "figure class='advertisement'",
+        "figure hidden",
+        "dialog style='display:none'",
+        "time aria-hidden='true'",
+    ],
+)
+def test_elements_that_are_hidden_or_no_content_are_dropped(start: str) -> None:
+    body = f"<main><{start}>Publicité</{start.partition(' ')[0]}>{PARAGRAPH}</main>"
+    found = parse_html(page("", body).encode(), "utf-8", FETCHED).text
+    assert found.startswith("Voici la recette")
+
+
 def test_a_page_that_consists_of_a_figure_has_text() -> None:
     html = page("", "<figure><img src=a><figcaption>Le pont en 1900</figcaption></figure>").encode()
     assert parse_html(html, "utf-8", FETCHED).text == "Le pont en 1900"

@@ -305,6 +305,25 @@ def test_of_several_addresses_of_a_page_the_first_by_letters_is_kept(tmp_path: P
     ]
 
 
+def test_addresses_and_queries_that_are_refused_are_in_no_table(tmp_path: Path) -> None:
+    lines = ({"query": "?!"}, {"results": ["x", "https://a.example/3"], "clicks": []})
+    _, out = ingest(tmp_path, GOOD, *({**GOOD, **changed} for changed in lines))
+    queries = pl.read_parquet(out / "log_queries.parquet")
+    assert queries["text"].to_list() == ["Pâte à crêpes"]
+    urls = pl.read_parquet(out / "log_urls.parquet")
+    assert sorted(urls["url"]) == [f"https://a.example/{n}" for n in (1, 2, 3)]
+
+
+def test_impressions_are_in_the_order_of_the_log_however_they_are_checked(tmp_path: Path) -> None:
+    """The second and the fourth are checked by themselves, as is the reject between them."""
+    times = (1500, "1970-01-01T00:25", 1500, "1970-01-01T00:25", 1501)
+    lines = [{**GOOD, "time": time, "clicks": [1 + n % 2]} for n, time in enumerate(times)]
+    lines[2] = {**GOOD, "time": "x"}
+    _, out = ingest(tmp_path, *lines)
+    assert pl.read_parquet(out / "impressions")["clicks"].to_list() == [[1], [2], [2], [1]]
+    assert pl.read_parquet(out / "rejects.parquet")["line"].to_list() == [3]
+
+
 def test_limits_of_queries_results_and_lines_are_inclusive(tmp_path: Path) -> None:
     results = [f"https://a.example/{n}" for n in range(5)]
     long = {**GOOD, "query": "x" * 40, "results": results, "padding": ""}

@@ -133,10 +133,10 @@ def _lines(*clicks: str) -> bytes:
 
 
 def test_half_an_hour_may_pass_between_clicks(tmp_path: Path) -> None:
-    clicks = ("01:02:03 1 1 a.fr", "01:32:03 2 2 b.fr", "02:02:04 3 3 c.fr")
+    clicks = ("01:02:59 1 1 a.fr", "01:32:59 2 2 b.fr", "02:03:00 3 3 c.fr")
     assert _records(tmp_path, _lines(*clicks)) == [
-        (3723, "u", "eau", ["a.fr", "b.fr"], [1, 2]),
-        (7324, "u", "eau", ["c.fr"], [1]),
+        (3779, "u", "eau", ["a.fr", "b.fr"], [1, 2]),
+        (7380, "u", "eau", ["c.fr"], [1]),
     ]
     assert _records(tmp_path, _lines("01:30:00 1 1 a.fr", "01:00:00 2 2 b.fr")) == [
         (5400, "u", "eau", ["a.fr", "b.fr"], [1, 2])
