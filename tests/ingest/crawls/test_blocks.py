@@ -48,8 +48,8 @@ def test_blocks_have_a_limited_number_of_records(
 def test_blocks_have_a_limited_number_of_characters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text_format: Literal["plain", "html"]
 ) -> None:
-    """Texts of 3, 6, 9 and 1 characters, at least 9 per block."""
-    texts = ("abc", "abcdef", "abcdefghi", "a")
+    """Texts of 3, 5, 1, 8, 1 and 1 characters, at least 9 per block."""
+    texts = ("abc", "abcde", "a", "abcdefgh", "b", "c")
     rows = [f"https://a.example/{number},10,{text}" for number, text in enumerate(texts)]
     path = tmp_path / "crawl.csv"
     path.write_text("\n".join(["url,timestamp,text", *rows]) + "\n")
@@ -57,9 +57,9 @@ def test_blocks_have_a_limited_number_of_characters(
     params = CrawlParameters(text_format=text_format)
     blocks = formats.read_pages(Source(path, path.name), EVER, params, ResourceLimits(tmp_path))
     assert [block.pages["text"].to_list() for block in blocks] == [
-        ["abc", "abcdef"],
-        ["abcdefghi"],
-        ["a"],
+        ["abc", "abcde", "a"],
+        ["abcdefgh", "b"],
+        ["c"],
     ]
 
 

@@ -367,6 +367,7 @@ def test_a_page_that_consists_of_a_figure_has_text() -> None:
 
 def test_buttons_of_forms_and_markup_for_browsers_without_frames_are_dropped() -> None:
     body = f"{PARAGRAPH}<button>Envoyer</button><noframes><p>Sans cadres</p></noframes>"
+    body += "<noembed>Sans objets</noembed><p><img src=a alt='Un pont'></p>"
     found = parse_html(page("", body).encode(), "utf-8", FETCHED).text
     assert found == "Voici la recette des crêpes de ma grand-mère. " * 9 + (
         "Voici la recette des crêpes de ma grand-mère."

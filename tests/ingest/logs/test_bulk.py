@@ -174,6 +174,15 @@ def test_a_column_and_a_field_of_the_same_name_are_read_row_by_row() -> None:
     )
 
 
+def test_fields_of_structs_are_converted_by_column() -> None:
+    batch = pa.record_batch({"q": [{"text": "a"}], "time": [5], "results": [["a"]]})
+    found = parse_batch((1, batch), LogParameters(fields=LogFields(query="q.text", user="q.user")))
+    assert found.rows == ()
+    assert found.tables[0].to_pylist() == [
+        {"record": 1, "time": 5, "user": None, "query": "a", "results": ["a"], "clicks": None}
+    ]
+
+
 def test_values_of_parquet_become_those_of_json() -> None:
     identity = UUID(int=7)
     given = {

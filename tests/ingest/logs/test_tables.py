@@ -47,6 +47,12 @@ def test_tables_without_a_header(tmp_path: Path, delimiter: str) -> None:
     assert _read(headed, COLUMNS) == (PAGES, [])
 
 
+def test_quotes_in_tables_with_tabs_are_quotes(tmp_path: Path) -> None:
+    path = _write(tmp_path / "log", [['"eau', URLS[0]], ['le "sel"', URLS[1]]], "\t")
+    params = LogParameters(columns=("query", "results"))
+    assert _read(path, params) == ([('"eau', URLS[:1], []), ('le "sel"', URLS[1:], [])], [])
+
+
 def test_a_wide_table_of_one_row_without_a_header(tmp_path: Path) -> None:
     """Columns beyond those that are needed do not matter, however many there are."""
     others = [f"column{n}" for n in range(300)]
