@@ -24,6 +24,12 @@ def test_lines_before_and_after_faulty_lines_are_parsed_together() -> None:
     assert _parsed([b"rubbish"], NUMBERS) == ([], [])
 
 
+def test_texts_that_are_not_utf8_are_left_to_the_other_parser() -> None:
+    texts = ColumnSchema(pa.schema({"a": pa.string()}), has_other_fields=False)
+    assert _parsed([b'{"a":"\xc3\xa9"}'], texts) == (["é"], [0])
+    assert _parsed([b'{"a":"\xff"}'], texts) == ([], [])
+
+
 def test_the_number_of_attempts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [b'{"a":1}', b'{"a":"x"}', b'{"a":3}', b'{"a":"x"}', b'{"a":5}']
     for most, rows in ((0, []), (1, []), (2, [0]), (3, [0, 2, 4])):

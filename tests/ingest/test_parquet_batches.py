@@ -106,9 +106,18 @@ def test_types_that_contain_binary() -> None:
     assert not any(map(contains_binary, others))
 
 
-def test_a_row_that_cannot_be_converted_costs_no_other() -> None:
-    seconds = pa.array([5, 2**60, None], pa.int64()).cast(pa.timestamp("s"))
-    first, second, third = batch_to_rows(pa.record_batch({"time": seconds, "n": [1, 2, 3]}))
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        (pa.timestamp("s"), 2**60),
+        (pa.timestamp("us", "UTC"), 2**62),
+        (pa.timestamp("s", "Nowhere/Atlantis"), 5),
+        (pa.duration("s"), 2**60),
+    ],
+)
+def test_a_row_that_cannot_be_converted_costs_no_other(kind: pa.DataType, number: int) -> None:
+    moments = pa.array([None if "Nowhere" in str(kind) else 5, number, None], pa.int64()).cast(kind)
+    first, second, third = batch_to_rows(pa.record_batch({"time": moments, "n": [1, 2, 3]}))
     assert not isinstance(first, str)
     assert first["n"] == 1
     assert (second, third) == ("unreadable_row", {"n": 3})

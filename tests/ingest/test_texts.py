@@ -175,6 +175,7 @@ def test_single_lines_that_need_no_normalization() -> None:
         "~": True,
         "\x7f": False,
         "é\u02ff": True,
+        "À \u0100": True,
         "e\u0301": False,
         "\u00a0": False,
         "\u00a1": True,
