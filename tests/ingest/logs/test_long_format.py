@@ -139,9 +139,9 @@ def _grouped(*rows: tuple[Any, ...]) -> pa.RecordBatch:
 
 GROUPS = [
     (3, 1, "a", 2, False),
+    (3, 1, "a", 7, True),
     (3, 2, "b", 0, False),
     (3, 3, "c", 1, False),
-    (3, 1, "a", 7, True),
     (4, 11, "d", None, False),
     (4, 12, "e", 1, False),
     (9, 1, "f", 0, False),
