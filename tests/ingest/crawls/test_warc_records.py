@@ -272,8 +272,11 @@ def test_a_truncated_archive_with_lowercase_names_is_noticed(tmp_path: Path) -> 
         list(read_archive_fetches(Source(tmp_path / name, name), CrawlParameters()))
         for name in ("c.warc", "c.warc.gz")
     )
-    assert [getattr(fetch, "is_truncated", fetch) for _, fetch in plain] == [False, True]
-    assert [getattr(fetch, "is_truncated", fetch) for _, fetch in packed] == [
-        False,
-        "file_truncated",
+    assert [(n, getattr(fetch, "is_truncated", fetch)) for n, fetch in plain] == [
+        (1, False),
+        (2, True),
+    ]
+    assert [(n, getattr(fetch, "is_truncated", fetch)) for n, fetch in packed] == [
+        (1, False),
+        (2, "file_truncated"),
     ]

@@ -6,14 +6,17 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import duckdb
 import pyarrow as pa
 import pytest
 
+from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.json_schema import infer_schema
 from builder.ingest.logs.parquet import parse_batch, to_plain_value
 from builder.ingest.logs.records import RawRecords, group_into_batches
 from builder.ingest.logs.scalars import parse_click_order, parse_integer
 from builder.ingest.rejects import RejectError
+from builder.io.sources import Interval
 from builder.parameters import LogFields, LogParameters
 
 INTEGER, TEXT, FLOAT, FLAG = pa.int64(), pa.string(), pa.float64(), pa.bool_()
@@ -158,6 +161,59 @@ def test_types_of_parquet_that_are_converted_by_column(
         assert [number for number, _ in found.rows] == [3, 4]
     by_id = parse_batch((3, batch), LogParameters(click_form="ids"))
     assert (len(by_id.tables), len(by_id.rows)) == (0, 2)
+
+
+ROWS: dict[str, dict[str, Any]] = {
+    "kept": {},
+    "kept without clicks": {"clicks": None},
+    "bad_results": {"results": None},
+    "bad_results of null": {"results": ["a", None]},
+    "bad_results of an empty text": {"results": ["a", ""]},
+    "no_results": {"results": []},
+    "too_many_results": {"results": ["a", "b", "c", "d"]},
+    "kept with three results": {"results": ["a", "b", "c"], "clicks": [3, 1]},
+    "bad_clicks": {"clicks": [None]},
+    "bad_clicks of a null among ranks": {"clicks": [1, None]},
+    "click_not_shown": {"clicks": [0]},
+    "click_not_shown among others": {"clicks": [1, -1]},
+    "click_not_shown of a high rank": {"clicks": [2, 3]},
+    "bad_query": {"query": None},
+    "query_too_long": {"query": "eaux"},
+    "kept with a blank user": {"user": "  "},
+    "bad_time": {"time": None},
+    "outside_interval": {"time": 9},
+    "outside_interval before its start": {"time": 4},
+}
+
+
+@pytest.mark.parametrize("are_flags", [False, True])
+def test_rules_for_records_in_columns(are_flags: bool) -> None:
+    """With flags, a click is the place of a flag that is not 0."""
+    row = {"time": 5, "user": "u", "query": "eau", "results": ["a", "b"], "clicks": [2]}
+    rows = [row | changed for changed in ROWS.values()]
+    reasons = [None if name.startswith("kept") else name.split(" ")[0] for name in ROWS]
+    if are_flags:
+        flags = {(2,): [0, 1], (3, 1): [5, 0, 1], (0,): [1], (1, -1): [1, -1], (2, 3): [0, 1, 1]}
+        for record in rows:
+            clicks = record["clicks"] and tuple(record["clicks"])
+            record["clicks"] = flags.get(clicks, [0, 1] if clicks == (1,) else record["clicks"])
+        reasons[10:13] = ["bad_clicks", "bad_clicks", "click_not_shown"]
+    kinds = {"time": INTEGER, "user": TEXT, "query": TEXT, "results": pa.list_(TEXT)}
+    schema = pa.schema(kinds | {"clicks": pa.list_(INTEGER)})
+    batch = pa.RecordBatch.from_pylist(rows, schema)
+    params = LogParameters(
+        max_results=3, max_query_chars=3, click_form="flags" if are_flags else "ranks"
+    )
+    with duckdb.connect() as connection:
+        found = check_records(parse_batch((1, batch), params), Interval(5, 9), params, connection)
+    assert found.rejects == [(n, reason) for n, reason in enumerate(reasons, 1) if reason]
+    assert [tuple(row.values()) for row in found.impressions.to_pylist()] == [
+        (1, 5, "u", "eau", ["a", "b"], [2]),
+        (2, 5, "u", "eau", ["a", "b"], []),
+        (8, 5, "u", "eau", ["a", "b", "c"], [1, 3] if are_flags else [3, 1]),
+        (16, 5, None, "eau", ["a", "b"], [2]),
+    ]
+    assert len(found) == len(ROWS)
 
 
 def test_a_column_and_a_field_of_the_same_name_are_read_row_by_row() -> None:

@@ -6,7 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from builder.ingest.lines import UTF8_OR_WINDOWS_1252
-from builder.ingest.logs.encoding import resolve_encoding
+from builder.ingest.logs import encoding
+from builder.ingest.logs.encoding import resolve_encoding, sample_non_ascii_lines
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 from builder.text.keys import key64
@@ -53,6 +54,23 @@ def test_the_encoding_of_a_single_line_without_a_line_break_is_detected(tmp_path
     path.write_bytes('{"query": "crêpes à la châtaigne, où ça ? « ici »"}'.encode("windows-1252"))
     name, _ = resolve_encoding(Source(path, "log.jsonl"), LogParameters())
     assert name == UTF8_OR_WINDOWS_1252
+
+
+def test_the_last_line_of_a_sample_counts_only_if_there_is_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sample may end within a character."""
+    monkeypatch.setattr(encoding, "SAMPLE_BYTES", 5)
+    source = Source(tmp_path / "log", "log")
+    for data, lines in (
+        ("abc\né\n".encode(), []),
+        (b"\xe9\nabc\xe9", [b"\xe9"]),
+        (b"\xe9t\xe9", [b"\xe9t\xe9"]),
+        (b"abcd\xe9f", [b"abcd\xe9"]),
+        (b"abc", []),
+    ):
+        source.path.write_bytes(data)
+        assert sample_non_ascii_lines(source) == lines
 
 
 MIXED = "{0},u1,forêt,https://a.example/1,1\n{0},u2,rivière,https://a.example/1,1\n"
