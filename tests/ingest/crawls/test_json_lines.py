@@ -221,3 +221,36 @@ def test_a_missing_title_is_empty_and_a_number_is_text() -> None:
     ):
         page = page_from_record({**given, "title": title}, names)
         assert page == RawPage("12", 5, expected, "t")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "texts"),
+    [
+        ([("a", "b"), ("c", None)], ["a", "c"]),
+        ([("", "b"), ("c", "d")], ["b", "c"]),
+        ([(None, "b"), ("c", "d")], ["b", "c"]),
+        ([("", ""), (None, ""), ("", None)], ["", "", ""]),
+    ],
+)
+def test_the_first_text_that_is_not_empty_counts(
+    pairs: list[tuple[str | None, str | None]], texts: list[str]
+) -> None:
+    page = {"url": "u", "timestamp": 5, "last_updated_at": None, "created_at": None}
+    lines = [line_of({**page, "text": text, "content": other}) for text, other in pairs]
+    pages, rejects = parse_page_chunk(LineChunk(3, b"\n".join(lines), LONGEST))
+    assert (pages["text"].to_list(), rejects) == (texts, [])
+    assert pages["line"].to_list() == list(range(3, 3 + len(texts)))
+
+
+def test_the_first_time_that_is_given_counts() -> None:
+    times = [(5, 6, 7), (None, 6, 7), (None, None, 7), (5, None, None)]
+    names = ("timestamp", "last_updated_at", "created_at")
+    lines = [
+        line_of({"url": "u", "text": "t", **dict(zip(names, row, strict=True))}) for row in times
+    ]
+    lines.append(line_of({"url": "u", "text": "t"}))
+    chunk = LineChunk(1, b"\n".join(lines), LONGEST)
+    pages, rejects = parse_page_chunk(chunk)
+    assert (pages["fetched_at"].to_list(), rejects) == ([5, 6, 7, 5], [(5, "bad_time")])
+    undated, rejects = parse_page_chunk(chunk, CrawlParameters(undated="start"))
+    assert (undated["fetched_at"].to_list(), rejects) == ([5, 6, 7, 5, None], [])
