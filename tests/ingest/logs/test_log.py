@@ -272,8 +272,12 @@ def test_a_hash_collision_between_batches_is_an_error(tmp_path: Path) -> None:
     )
     other_query = queries.with_columns(text=pl.lit("Eau"))
     other_url = urls.with_columns(url_key=pl.lit("b.example/"), url=pl.lit("b.example/"))
-    for second in ((other_query, urls), (queries, other_url)):
-        scratch = tmp_path / second[0]["text"][0]
+    surface = pl.lit(8, pl.UInt64)
+    other_fold = queries.with_columns(surface=surface, text=pl.lit("loi"), folded=pl.lit("loi"))
+    for number, second in enumerate(
+        ((other_query, urls), (queries, other_url), (other_fold, urls))
+    ):
+        scratch = tmp_path / str(number)
         scratch.mkdir()
         with StringTableWriter(ResourceLimits(scratch)) as writer:
             writer.add(queries, urls)
@@ -316,7 +320,7 @@ def test_addresses_and_queries_that_are_refused_are_in_no_table(tmp_path: Path) 
 
 def test_impressions_are_in_the_order_of_the_log_however_they_are_checked(tmp_path: Path) -> None:
     """The second and the fourth are checked by themselves, as is the reject between them."""
-    times = (1500, "1970-01-01T00:25", 1500, "1970-01-01T00:25", 1501)
+    times = (1500, "1970-01-01T00:25", 1500, "1970-01-01T00:25", 1500)
     lines = [{**GOOD, "time": time, "clicks": [1 + n % 2]} for n, time in enumerate(times)]
     lines[2] = {**GOOD, "time": "x"}
     _, out = ingest(tmp_path, *lines)
