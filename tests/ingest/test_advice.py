@@ -1,9 +1,11 @@
 """Logs and crawls of which many records are rejected say which parameter may mend it."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import orjson
+import pytest
 
 from builder.clicks import estimate_from_log
 from builder.clicks.log import standalone_log_parameters
@@ -11,6 +13,7 @@ from builder.ingest.advice import (
     CRAWL_ADVICE,
     LOG_ADVICE,
     advise_on_rejects,
+    advise_on_split_impressions,
     note_empty_files,
     note_files_without_records,
     note_rejected_clicks,
@@ -58,6 +61,41 @@ def test_ranks_from_0_are_noted_in_a_log_with_few_clicks(tmp_path: Path) -> None
     (note,) = note_rejected_clicks({"click_not_shown": 1, "bad_clicks": 2}, 100, 9)
     assert note.startswith("2 of 11 records with clicks were rejected as bad_clicks: ")
     assert list(note_rejected_clicks({"bad_clicks": 11}, 100, 0)) == []
+    assert list(note_rejected_clicks({}, 100, 3)) == []
+    (note,) = note_rejected_clicks({"bad_clicks": 1}, 100, 3)
+    assert note == (
+        "1 of 4 records with clicks was rejected as bad_clicks: if clicks are flags or ids, set "
+        "log.click_form"
+    )
+
+
+def test_one_rejected_record_was_and_several_were_rejected() -> None:
+    advice = "if titles are in a different field, set crawl.fields.title"
+    for rejected, records, said in ((1, 1, "1 of 1 record was"), (2, 1000, "")):
+        found = list(advise_on_rejects({"bad_title": rejected}, records, CRAWL_ADVICE))
+        assert found == ([f"{said} rejected as bad_title: {advice}"] if said else [])
+    (note,) = advise_on_rejects({"bad_title": 1500}, 3000, CRAWL_ADVICE)
+    assert note == f"1,500 of 3,000 records were rejected as bad_title: {advice}"
+
+
+@pytest.mark.parametrize(
+    ("first_ranks", "sizes", "said"),
+    [
+        ({}, {}, ""),
+        ({1: 2, 2: 1}, {2: 3}, "1 of 3 impressions begin after rank 1"),
+        ({1: 3, 2: 1}, {2: 4}, ""),
+        ({2: 1, 1: 1}, {2: 2}, "1 of 2 impressions begin after rank 1"),
+        ({1: 1, 2: 2, 3: 3}, {1: 6}, ""),
+        ({1: 10}, {1: 9, 2: 1}, "9 of 10 impressions have a single result"),
+        ({1: 9}, {1: 9}, ""),
+        ({1: 10}, {1: 8, 2: 2}, ""),
+    ],
+)
+def test_searches_that_seem_to_be_split_are_noted(
+    first_ranks: dict[float, int], sizes: dict[int, int], said: str
+) -> None:
+    notes = list(advise_on_split_impressions(Counter(first_ranks), Counter(sizes)))
+    assert [note.partition(":")[0] for note in notes] == ([said] if said else [])
 
 
 def test_empty_files_are_named(tmp_path: Path) -> None:

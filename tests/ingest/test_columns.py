@@ -177,3 +177,55 @@ def test_files_of_a_crawl_without_titles_are_noted_if_others_have_titles(tmp_pat
 def test_columns_that_all_files_or_no_files_have_are_not_noted() -> None:
     files = {"a": {"user": True, "clicks": False}, "b": {"user": True, "clicks": False}, "c": {}}
     assert list(note_missing_columns(files)) == []
+
+
+@pytest.mark.parametrize("lacking", ["url", "timestamp", "text"])
+def test_a_parquet_crawl_without_a_column_that_is_needed_is_refused(
+    tmp_path: Path, lacking: str
+) -> None:
+    columns = {name: value for name, value in PAGE.items() if name != lacking}
+    message = (
+        "a.parquet: expected the columns url, timestamp or last_updated_at or created_at (time), "
+        f"text or content (text) and, optionally, title, found {', '.join(columns)}; name the "
+        "columns in [crawl.fields]"
+    )
+    with _refusal(message):
+        _ingest_crawl(tmp_path, {"a.parquet": _parquet(columns, tmp_path / "a")})
+
+
+@pytest.mark.parametrize("lacking", ["time", "query", "results"])
+def test_a_parquet_log_without_a_column_that_is_needed_is_refused(
+    tmp_path: Path, lacking: str
+) -> None:
+    columns = {name: value for name, value in ROW.items() if name != lacking}
+    message = (
+        "a.parquet: expected the columns time, query, results (or url), user, clicks; missing: "
+        f"{lacking}; found {', '.join(columns)}; name the columns in [log.fields]"
+    )
+    with _refusal(message):
+        ingest(tmp_path, {"a.parquet": _parquet(columns, tmp_path / "a")})
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_files_of_a_log_need_no_times_if_it_has_none(tmp_path: Path, kind: str) -> None:
+    rows = [{"query": query, "results": URL, "user": "u"} for query in ("eau", "loi")]
+    rows[1]["clicks"] = "1"
+    files = {
+        f"{n}.{kind}": _csv(row) if kind == "csv" else _parquet(row, tmp_path / f"{n}")
+        for n, row in enumerate(rows)
+    }
+    ledger, found = ingest(tmp_path, files, undated="start")
+    assert found["clicks"].to_list() == [[], [1]]
+    note = f"column 'clicks' is missing from 1 of 2 files, such as 0.{kind}; if it has a different "
+    assert ledger.notes == [f"{note}name in those files, rename it"]
+    (tmp_path / "dated").mkdir()
+    with pytest.raises(FormatError, match="time"):
+        ingest(tmp_path / "dated", files)
+
+
+def test_the_list_of_columns_in_a_message_is_cut(tmp_path: Path) -> None:
+    row = {**ROW, **{f"column{n:02}": "x" for n in range(30)}}
+    with pytest.raises(FormatError) as caught:
+        ingest(tmp_path, {"log.csv": _csv(row)}, fields={"user": "who"})
+    said = str(caught.value).partition("found ")[2]
+    assert said == f"{', '.join(row)[:200]}; correct or remove log.fields.user"

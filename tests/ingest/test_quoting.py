@@ -7,7 +7,13 @@ import polars as pl
 import pytest
 
 from builder.ingest.crawls.delimited import MAX_SPANNED_LINES, read_delimited_pages
-from builder.ingest.delimited import TableLayout, detect_quoting
+from builder.ingest.delimited import (
+    TableLayout,
+    candidate_layouts,
+    detect_quoting,
+    read_rows,
+    split_into_cells,
+)
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 
@@ -54,3 +60,82 @@ def test_a_crawl_that_polars_wrote_as_tsv_keeps_its_texts(tmp_path: Path) -> Non
     path.write_bytes(buffer.getvalue())
     pages = list(read_delimited_pages(Source(path, path.name), "tsv", CrawlParameters()))
     assert [page if isinstance(page, str) else page.text for _, page in pages] == texts
+
+
+def _rows(path: Path, text: str, max_lines: int = 2, max_bytes: int = 99) -> list[object]:
+    """Line number and cells, or reject reason, of each row of a CSV file with two columns."""
+    path.write_bytes(text.encode())
+    layout = TableLayout(["a", "b"], ",", is_quoted=True)
+    return [
+        (number, row if isinstance(row, str) else "|".join(row.values()))
+        for number, row in read_rows(Source(path, "f"), layout, max_bytes, max_lines)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ('1,"x\ny\nz"\n2,w\n', [(2, "1|x\ny\nz"), (5, "2|w")]),
+        (
+            '1,"x\n2,y\nz\n3,w"\n4,v\n',
+            [
+                (2, "bad_quotes"),
+                (3, "2|y"),
+                (4, "wrong_number_of_cells"),
+                (5, '3|w"'),
+                (6, "4|v"),
+            ],
+        ),
+        ('1,"x\n2,y"z\n3,w\n', [(2, "bad_quotes"), (3, '2|y"z'), (4, "3|w")]),
+        ('1,"x\n2","y"\n', [(2, "bad_quotes"), (3, '2"|y')]),
+        ('1,"x\n2,y\n', [(2, "bad_quotes"), (3, "2|y")]),
+        ('1,"x\ny\n', [(2, "file_truncated")]),
+        ('1,"x\ny', [(2, "file_truncated")]),
+        ('1,"x', [(2, "file_truncated")]),
+        ("1,x\n2", [(2, "1|x"), (3, "file_truncated")]),
+        ("1\n2,x", [(2, "wrong_number_of_cells"), (3, "2|x")]),
+        ("1,\\N\n\n  \n\xff,x\n", [(2, "1"), (3, "blank_line"), (4, "blank_line"), (5, "ÿ|x")]),
+    ],
+)
+def test_a_quoted_cell_spans_a_limited_number_of_lines(
+    tmp_path: Path, text: str, rows: list[object]
+) -> None:
+    assert _rows(tmp_path / "f", "a,b\n" + text) == rows
+
+
+def test_a_row_of_several_lines_has_a_maximum_length(tmp_path: Path) -> None:
+    """Two lines of 4 and 3 bytes."""
+    text = 'a,b\n1,"x\nyz"\n'
+    assert _rows(tmp_path / "f", text, max_bytes=4) == [(2, "1|x\nyz")]
+    text = 'a,b\n1,"xx\nyzz\nv"\n'
+    assert _rows(tmp_path / "f", text, max_bytes=8) == [(2, "1|xx\nyzz\nv")]
+    assert _rows(tmp_path / "f", text, max_bytes=7) == [
+        (2, "bad_quotes"),
+        (3, "wrong_number_of_cells"),
+        (4, "wrong_number_of_cells"),
+    ]
+    assert _rows(tmp_path / "f", 'a,b\n1,"x\n234567890\n', max_bytes=8) == [
+        (2, "bad_quotes"),
+        (3, "line_too_long"),
+    ]
+
+
+def test_delimiters_are_tried_in_order() -> None:
+    found = [
+        (layout.delimiter, layout.is_quoted, layout.names)
+        for kind in ("csv", "tsv")
+        for layout in candidate_layouts(b' "a" ;b', kind)
+    ]
+    assert found == [
+        (",", True, ['"a" ;b']),
+        (";", True, ['"a"', "b"]),
+        ("|", True, ['"a" ;b']),
+        ("\t", False, ['"a" ;b']),
+        ("\t", True, ['"a" ;b']),
+    ]
+    assert list(candidate_layouts(None, "csv")) == []
+    layout = next(candidate_layouts(b"a", "csv"))
+    assert (layout.first_row_line, layout.is_escaped) == (2, False)
+    assert split_into_cells(b"a,b", ",", is_quoted=True) == ["a", "b"]
+    assert split_into_cells(None, ",", is_quoted=True) == "line_too_long"
+    assert split_into_cells(b"\xff", ",", is_quoted=True) == "not_utf8"

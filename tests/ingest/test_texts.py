@@ -9,9 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builder.ingest import text_scan
-from builder.ingest.text_scan import may_need_normalization
+from builder.ingest.text_scan import are_normalized_single_lines, may_need_normalization
 from builder.ingest.texts import (
     UNCLEAN,
+    are_canonical,
     canonical_url,
     normalize,
     normalize_texts,
@@ -124,3 +125,86 @@ def test_one_line_has_no_line_ends(texts: list[str]) -> None:
 def test_a_column_of_addresses_has_their_keys(urls: list[str]) -> None:
     found = url_keys(pl.Series("url", urls, dtype=pl.String)).to_list()
     assert found == [canonical_url(url) for url in urls]
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [
+        "\u0388\u03ff",
+        "\u2002\u2027\u202a\u203f",
+        "\u2040\u20bf",
+        "\u2140\u22ff",
+        "\u2340\u2abf",
+        "\uff00\uff7f",
+        "\U0001f000\U0001ffff",
+        "\t\n ~\u00a0\u02ff",
+    ],
+)
+def test_common_letters_and_signs_are_clean(letters: str) -> None:
+    """The first and the last of each range."""
+    texts = pl.Series(["x" * 40 + letter + "xx" for letter in letters])
+    assert may_need_normalization(texts).tolist() == [False] * len(letters)
+
+
+@pytest.mark.parametrize("letter", "\u0300\u0387\u0400\u2000\u2001\u2028\u2029\u2100\u2300\u2b00")
+def test_other_letters_are_doubtful_at_any_place(letter: str) -> None:
+    texts = pl.Series(["x" * 40, f"x{letter}" + "x" * 40, "x" * 41, "x" * 40 + letter])
+    assert may_need_normalization(texts).tolist() == [False, True, False, True]
+
+
+def test_the_texts_from_a_block_with_many_other_letters_on_are_doubtful() -> None:
+    """Each arrow has three bytes, of which the first may be one in eight."""
+    assert may_need_normalization(pl.Series(["xxx", "xx\u2192"])).tolist() == [False, False]
+    assert may_need_normalization(pl.Series(["xxx", "x\u2192"])).tolist() == [True, True]
+    with patch.object(text_scan, "BLOCK", 8):
+        texts = pl.Series(["xxxxxxxx", "x\u2192", "x\u2192", "x"])
+        assert may_need_normalization(texts).tolist() == [False, True, True, True]
+
+
+def test_single_lines_that_need_no_normalization() -> None:
+    lines = {
+        "un mot": True,
+        "": False,
+        " un": False,
+        "un ": False,
+        "un  mot": False,
+        "un\tmot": False,
+        "un\nmot": False,
+        "\x1f": False,
+        "!": True,
+        "~": True,
+        "\x7f": False,
+        "é\u02ff": True,
+        "À \u0100": True,
+        "e\u0301": False,
+        "\u00a0": False,
+        "\u00a1": True,
+        "\x85": False,
+        "a": True,
+        " ": False,
+    }
+    column = pl.Series([None, *lines, None])
+    assert are_normalized_single_lines(column).tolist() == [False, *lines.values(), False]
+    assert are_normalized_single_lines(column.slice(2, 4)).tolist() == [False] * 4
+    assert are_normalized_single_lines(pl.Series(["a", "a"]).slice(1)).tolist() == [True]
+    assert are_normalized_single_lines(pl.Series([], dtype=pl.String)).tolist() == []
+
+
+def test_addresses_that_are_certainly_canonical() -> None:
+    urls = ["https://a.fr/", "http://www.a-b.fr/x_1/y.html", "https://a.fr/x/"]
+    others = ["https://a.fr", "https://A.fr/", "https://a.fr/x//y", "https://a.fr/../x", "a.fr/"]
+    others += ["https://a.fr/?q", "https://a.fr/x.", "ftp://a.fr/", " https://a.fr/"]
+    assert are_canonical(pl.Series([*urls, *others])).to_list() == [True] * 3 + [False] * 9
+
+
+def test_each_control_character_becomes_a_line_end_a_space_or_what_was_meant() -> None:
+    clean = {9: "\t", 10: "\n", 11: "\n", 12: "\n", 13: "\n", 28: "\n", 29: "\n", 30: "\n"}
+    for code in range(0x21):
+        assert normalize(f"a{chr(code)}b") == f"a{clean.get(code, ' ')}b", code
+    for letter, expected in (
+        *(("~", "~"), ("\x7f", " "), ("\x80", "€"), ("\x81", " "), ("\x8d", " "), ("\x8e", "Ž")),
+        *(("\x99", "™"), ("\x9d", " "), ("\x9f", "Ÿ"), ("\xa0", "\xa0"), ("\ufefe", "\ufefe")),
+        *(("\ufeff", " "), ("\uff00", "\uff00"), ("\ufffd", "\ufffd"), ("\ufffe", " ")),
+        *(("\uffff", " "), ("\U00010000", "\U00010000"), ("\r\n", "\n"), ("\n\r", "\n\n")),
+    ):
+        assert normalize(f"a{letter}b") == f"a{expected}b"

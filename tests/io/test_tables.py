@@ -60,6 +60,7 @@ def test_bytes_do_not_depend_on_batches(
 
 def test_row_groups_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
     assert _written(tmp_path, [300], rows_per_group=128)[1] == [128, 128, 44]
+    assert _written(tmp_path, [300])[1] == [300]
     _, groups = _written(tmp_path, [300], bytes_per_group=500)
     assert sum(groups) == 300
     sizes = [len(f"{k}{u}".encode()) for k, u in ROWS.select("url_key", "url").iter_rows()]
@@ -74,6 +75,14 @@ def test_row_groups_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
 def test_a_row_larger_than_a_group_is_written(tmp_path: Path) -> None:
     _, groups = _written(tmp_path, [300], bytes_per_group=1)
     assert groups == [1] * 300
+
+
+def test_rows_without_bytes_are_in_one_group(tmp_path: Path) -> None:
+    rows = ROWS[:3].with_columns(url_key=pl.lit(""), url=pl.lit(""))
+    with TableWriter(tmp_path / "t.parquet", LogUrls, bytes_per_group=1) as writer:
+        writer.append(rows)
+    assert writer.group_rows == [3]
+    assert pq.read_metadata(tmp_path / "t.parquet").num_row_groups == 1
 
 
 @pytest.mark.parametrize(("name", "stored"), [("zstd", "ZSTD"), ("lz4", "LZ4")])
@@ -101,7 +110,7 @@ def test_rows_end_a_group_where_either_bound_is_reached(tmp_path: Path) -> None:
         schema_overrides={"url": pl.String},
     )
     assert [len(key.encode()) for key in rows["url_key"]] == sizes
-    path = tmp_path / "new/t.parquet"
+    path = tmp_path / "new/folder/t.parquet"
     with TableWriter(path, LogUrls, rows_per_group=3, bytes_per_group=6) as writer:
         writer.append(rows[:1])
         writer.write(rows[1:].with_columns(more=pl.lit(1)).to_arrow())
@@ -180,6 +189,18 @@ def test_write_frame_sorts_and_casts(tmp_path: Path) -> None:
     table = table_at(tmp_path, "log_urls", LogUrls)
     assert table.scan().collect()["doc"].to_list() == [1, 2, 3]
     assert pq.read_schema(table.paths[0]).field("url").type == "string"
+
+
+def test_rows_without_a_value_precede_the_others(tmp_path: Path) -> None:
+    rows = [
+        ("s", "r", "b", 2, None, 1),
+        ("s", "r", "b", None, None, 1),
+        ("s", "r", None, 1, "k", 1),
+    ]
+    write_frame(
+        pl.DataFrame(rows, list(Rejects.dtypes()), orient="row"), tmp_path / "t.parquet", Rejects
+    )
+    assert pl.read_parquet(tmp_path / "t.parquet").rows() == rows[::-1]
 
 
 def test_parts_are_read_in_order(tmp_path: Path) -> None:

@@ -126,6 +126,12 @@ def test_ids_and_keys_convert_both_ways(values: list[int]) -> None:
         ("https://anna:secret@Café.example:8443/é", "https://xn--caf-dma.example:8443/%C3%A9"),
         ("http://café.example:80/", "http://xn--caf-dma.example/"),
         ("http://i❤.example/", "http://xn--i-7iq.example/"),
+        ("http://ｓtraße.example/", "http://xn--strae-oqa.example/"),
+        ("http://café.example:/", "http://xn--caf-dma.example/"),
+        (
+            "http://a.example/?MTM_kwd=1&_hsenc=2&hsa_acc=3&fbclid&utm=4&x",
+            "http://a.example/?utm=4&x=",
+        ),
         ("https://a.example:443/x?b=2&a=1#top", "https://a.example/x?a=1&b=2"),
         ("https://a.example/x?utm_source=n&id=7&GCLID=1", "https://a.example/x?id=7"),
         ("https://a.example/été page", "https://a.example/%C3%A9t%C3%A9%20page"),
@@ -216,3 +222,19 @@ def test_keys_of_rows_are_printed_as_ids() -> None:
         "q00000000000000ff d0000000000000010 2",
     ]
     assert keys.format_keys(pl.DataFrame({"query": ["eau"]})) == ["eau"]
+
+
+def test_only_the_start_of_an_address_that_is_refused_is_shown() -> None:
+    with pytest.raises(ValueError, match="expected") as caught:
+        keys.url_key("x" * 81)
+    found = f"{'x' * 80!r}"
+    assert str(caught.value) == f"expected an absolute http or https URL, found {found}"
+
+
+def test_a_sample_of_an_expression_is_that_of_the_column() -> None:
+    ids = pl.DataFrame({"doc_id": ["d1", "d2", "d3", "d4"]})
+    found = ids.select(
+        column=keys.in_sample("doc_id", 0.5, "s"), part=keys.in_sample(pl.col("doc_id"), 0.5, "s")
+    )
+    assert found["column"].to_list() == found["part"].to_list()
+    assert keys.hash_to_keys(pl.Series(["abc"])).tolist() == [0x900150983CD24FB0]

@@ -11,3 +11,9 @@ from builder.text.listing import join_names
 )
 def test_two_names_and_the_number_of_the_others(count: int, expected: str) -> None:
     assert join_names(["a", "b", *["c"] * (count - 2)][:count], limit=2) == expected
+
+
+def test_ten_names_are_listed_by_default() -> None:
+    names = list("abcdefghijk")
+    assert join_names(names[:10], separator=", ") == "a, b, c, d, e, f, g, h, i, j"
+    assert join_names(names, separator=", ") == "a, b, c, d, e, f, g, h, i, j, and 1 more"

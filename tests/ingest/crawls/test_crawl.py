@@ -215,6 +215,33 @@ def test_texts_that_were_cut_are_counted(tmp_path: Path) -> None:
     assert ledger.notes == ["1 text was shortened to 6 characters (crawl.max_text_chars)"]
 
 
+def test_texts_are_cut_beyond_the_limit(tmp_path: Path) -> None:
+    texts = ("abcdef", "abcdefg", "ééééééé", "abcde fgh")
+    rows = [{**GOOD, "url": f"https://a.example/{n}", "text": text} for n, text in enumerate(texts)]
+    rows.append({"url": "https://b.example/", "text": "a"})
+    ledger, pages, _, out = ingest(tmp_path, *rows, max_text_chars=6, undated="start")
+    assert pages["text"].to_list() == ["abcdef", "abcdef", "éééééé", "abcde", "a"]
+    assert pl.read_parquet(out / "pages.parquet")["truncated"].to_list() == [
+        *(False, True, True, True, False)
+    ]
+    assert pages["fetched_at"].to_list() == [1500] * 4 + [1000]
+    assert ledger.notes == [
+        "3 texts were shortened to 6 characters (crawl.max_text_chars)",
+        "1 record without a time was dated to the start of the snapshot (crawl.undated)",
+    ]
+
+
+def test_pages_fetched_at_the_start_are_kept_and_those_at_the_end_are_not(tmp_path: Path) -> None:
+    rows = [
+        {**GOOD, "url": f"https://a.example/{time}", "timestamp": time}
+        for time in (999, 1000, 1999.9, 2000)
+    ]
+    ledger, pages, rejects, _ = ingest(tmp_path, *rows)
+    assert pages["fetched_at"].to_list() == [1000, 1999]
+    assert rejects["line"].to_list() == [1, 4]
+    assert dict(ledger.rejected) == {"outside_interval": 2}
+
+
 def test_a_file_that_ends_early_is_named(tmp_path: Path) -> None:
     ledger, _, _, _ = ingest(tmp_path, GOOD, b'{"url": "https://a.example/2')
     assert dict(ledger.rejected) == {"not_json": 1}

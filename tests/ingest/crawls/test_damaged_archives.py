@@ -87,6 +87,21 @@ def test_each_damaged_stretch_is_told(tmp_path: Path, packing: str) -> None:
     assert reasons == ["file_damaged"] * 3
 
 
+@pytest.mark.parametrize(("most", "last"), [(1, []), (2, ["1"])])
+def test_reading_stops_after_many_parts_without_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, last: list[str]
+) -> None:
+    """Two requests, each after and before rubbish, stand between two pages."""
+    monkeypatch.setattr("builder.ingest.crawls.warc.MAX_EMPTY_RESTARTS", most)
+    asked = _record(7).replace(b"WARC-Type: response", b"WARC-Type: request")
+    rubbish = b"\x00" * 50 + b"\r\n\r\n"
+    parts = [_record(0), rubbish, asked, rubbish, asked, rubbish, _record(1)]
+    (tmp_path / "a").write_bytes(b"".join(parts))
+    pages, reasons = _read(tmp_path / "a")
+    assert pages == ["0", *last]
+    assert set(reasons) == {"file_damaged"}
+
+
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), packing=st.sampled_from(["gzip", "zstd"]))
 def test_bytes_that_changed_cost_their_record_alone(

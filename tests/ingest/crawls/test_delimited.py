@@ -134,3 +134,72 @@ def test_a_header_without_address_text_or_time_is_not_a_crawl(tmp_path: Path, he
     path.write_text(f"{header}\nhttps://a.example/,1700000000\n")
     with pytest.raises(FormatError, match=f"expected a header with .*found {header[:3]}"):
         _read(path, format="csv")
+
+
+def test_a_parquet_file_has_at_least_twelve_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "crawl"
+    for data, expected in (
+        (b"rubbish 123", [(1, "file_truncated")]),
+        (b"", [(1, "file_truncated")]),
+    ):
+        path.write_bytes(data)
+        assert _read(path, format="parquet") == ([], expected)
+    for data in (b"rubbish 1234", b"PAR1" + bytes(4) + b"PAR1"):
+        path.write_bytes(data)
+        with pytest.raises(FormatError, match="cannot be read as Parquet"):
+            _read(path, format="parquet")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a", b"WARC/1.0\r\n", "warc"),
+        ("a", b"WARC", "jsonl"),
+        ("a.warc", b"WARC", "warc"),
+        ("a.wet.gz", b"", "warc"),
+        ("a.warc", b'{"url": 1}', "jsonl"),
+        ("a.warc", b"rubbish", "warc"),
+        ("a", b"PAR1", "parquet"),
+        ("a", b"\n [{", "jsonl"),
+        ("a", b"url,timestamp,text\n", "csv"),
+        ("a", b"url\ttimestamp\ttext\n", "tsv"),
+        ("a", b"url,timestamp\n", "jsonl"),
+    ],
+)
+def test_formats_are_detected_by_first_bytes_and_archives_also_by_name(
+    tmp_path: Path, name: str, data: bytes, kind: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert detect_format(Source(tmp_path / name, name), CrawlParameters()) == kind
+
+
+def test_a_table_with_texts_but_no_times_is_a_crawl_if_times_may_be_missing(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("url,text\nhttps://a.example/,Un\n")
+    assert detect_format(Source(path, "a"), CrawlParameters(undated="start")) == "csv"
+    path.write_text("timestamp,text\n5,Un\n")
+    assert detect_format(Source(path, "a"), CrawlParameters(undated="start")) == "jsonl"
+
+
+def test_a_text_may_have_ten_thousand_line_breaks(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.csv"
+    for breaks, pages in ((10_000, 2), (10_001, 1)):
+        text = "a" + "\n" * breaks + "b"
+        path.write_text(
+            f'url,timestamp,text\nhttps://a.example/,5,"{text}"\nhttps://b.example/,5,c\n'
+        )
+        found, rejects = _read(path)
+        assert len(found) == pages
+        assert bool(rejects) is (pages == 1)
+
+
+def test_the_columns_in_a_message_are_cut(tmp_path: Path) -> None:
+    path, names = tmp_path / "crawl.csv", [f"column{n:02}" for n in range(30)]
+    path.write_text(",".join(names) + "\n")
+    with pytest.raises(FormatError) as caught:
+        _read(path, format="csv")
+    assert str(caught.value) == (
+        "crawl.csv, line 1: expected a header with url, timestamp or last_updated_at or "
+        f"created_at (time) and text or content (text), found {', '.join(names)[:200]}; name the "
+        "columns in [crawl.fields]"
+    )

@@ -12,6 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builder.ingest.crawls import http_encodings
 from builder.ingest.crawls.http_encodings import BROTLI_CHUNK, DECODERS, decode_body
 from builder.ingest.rejects import RejectError
 from builder.io.file_types import GZIP
@@ -48,6 +49,53 @@ def test_a_body_stored_decoded_is_taken_as_it_is(name: str) -> None:
 def test_a_bomb_is_a_reject(name: str) -> None:
     with pytest.raises(RejectError, match="record_too_large"):
         decode_body(ENCODED[name], "", name, 500)
+
+
+@pytest.mark.parametrize("name", sorted(DECODERS))
+def test_a_body_may_be_as_large_as_the_limit(name: str) -> None:
+    assert decode_body(ENCODED[name], "", name, len(BODY)) == (BODY, False)
+    with pytest.raises(RejectError, match="record_too_large"):
+        decode_body(ENCODED[name], "", name, len(BODY) - 1)
+
+
+@pytest.mark.parametrize(("name", "pack"), [("gzip", gzip.compress), ("zstd", zstandard.compress)])
+def test_the_number_of_members_is_bounded(
+    name: str, pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_encodings, "MAX_MEMBERS", 2)
+    assert decode_body(pack(b"a") + pack(b"b"), "", name, MOST) == (b"ab", False)
+    body, is_truncated = decode_body(pack(b"a") + pack(b"b") + pack(b"c"), "", name, MOST)
+    assert b"abc".startswith(body)
+    assert is_truncated
+
+
+def test_no_more_is_decompressed_than_a_byte_beyond_the_limit() -> None:
+    """Of three members with 1,000, 500 and 1,500 bytes, and of Brotli in chunks."""
+    three = b"".join(gzip.compress(BODY[:size]) for size in (1000, 500, 1500))
+    for most, size in ((999, 1000), (1500, 1501), (2999, 3000), (3000, 3000), (9999, 3000)):
+        assert len(DECODERS["gzip"](three, most).body) == size
+        assert len(DECODERS["zstd"](zstandard.compress(bytes(3000)), most).body) == size
+    bomb = brotli.compress(bytes(3 * BROTLI_CHUNK))
+    assert len(DECODERS["br"](bomb, 10).body) < 3 * BROTLI_CHUNK
+
+
+@pytest.mark.parametrize(
+    ("body", "decoded"),
+    [
+        (b"3;name=x\r\nabc\r\n0\r\n\r\n", (b"abc", False)),
+        (b"3\r\nabc\r\n0;x\r\nrest", (b"abc", False)),
+        (b"FFFFFFFF\r\nabc", (b"abc", True)),
+        (b"1FFFFFFFF\r\nabc", (b"1FFFFFFFF\r\nabc", False)),
+        (b"3\r\nabc\r\nx\r\n", (b"abc", True)),
+        (b"3\r\nabc", (b"abc", True)),
+        (b"\nabc", (b"\nabc", False)),
+        (b";x\r\nabc", (b";x\r\nabc", False)),
+        (b"0\r\n\r\n", (b"", False)),
+        (b"A\nabcdefghij\na\nabcdefghij\n0\n", (b"abcdefghijabcdefghij", False)),
+    ],
+)
+def test_sizes_of_chunks(body: bytes, decoded: tuple[bytes, bool]) -> None:
+    assert decode_body(body, "Chunked", "", MOST) == decoded
 
 
 def test_encodings_are_undone_from_the_last() -> None:

@@ -5,9 +5,11 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+from resiliparse.parse.html import HTMLTree
 
+from builder.ingest.crawls import dates, main_text
 from builder.ingest.crawls.dates import parse_date
-from builder.ingest.crawls.html import parse_html
+from builder.ingest.crawls.html import HtmlPage, parse_html
 from builder.ingest.rejects import RejectError
 
 FETCHED = int(datetime(2022, 6, 15, tzinfo=UTC).timestamp())
@@ -98,6 +100,12 @@ def test_where_next_to_nothing_is_main_the_whole_text_stands() -> None:
         (' lang="fr"', "fr"),
         (' lang="FR_ca"', "fr"),
         (' xml:lang="br"', "br"),
+        (' lang=" gsw - CH"', "gsw"),
+        (' lang="" xml:lang="en"', "en"),
+        (' lang="x"', None),
+        (' lang="fr1"', None),
+        (' lang="latn"', None),
+        (' lang="é-FR"', None),
         (' lang="français"', None),
         ("", None),
     ],
@@ -131,6 +139,40 @@ def test_dates_in_elements(
     assert (found.published_at, found.modified_at) == (published, modified)
 
 
+def _dates(markup: str) -> tuple[int | None, int | None]:
+    found = parse_html(page(markup).encode(), "utf-8", FETCHED)
+    return found.published_at, found.modified_at
+
+
+def test_the_first_plausible_date_counts() -> None:
+    """Names of meta elements have an order, and of one name the first element counts."""
+    day = '<meta name="{}" content="2021-05-03">'
+    other = '<meta name="{}" content="2020-01-01">'
+    assert _dates(other.format("date") + day.format("DC.date")) == (DAY, None)
+    assert _dates(day.format("date") + other.format("date")) == (DAY, None)
+    assert _dates('<meta name="dc.date" content="x">' + day.format("date")) == (DAY, None)
+    assert _dates('<meta name="dc.date">' + day.format("date")) == (DAY, None)
+    assert _dates(other.format("revised") + day.format("last-modified")) == (None, DAY)
+    time_element = '<time class="published updated" datetime="2020-01-01">'
+    assert _dates(day.format("date") + time_element)[0] == DAY
+
+
+def _linked(*blocks: str) -> tuple[int | None, int | None]:
+    return _dates("".join(f'<script type="application/ld+json">{b}</script>' for b in blocks))
+
+
+def test_dates_anywhere_in_linked_data_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = '{"a": [{"b": {"DATEPUBLISHED": "2021-05-03"}}], "dateModified": 5}'
+    assert _linked("{broken", inner) == (DAY, None)
+    assert _linked('["2020-01-01", {"dateModified": "2021-05-03"}]') == (None, DAY)
+    assert _linked('{"datePublished": "x"}', '{"datePublished": "2021-05-03"}') == (DAY, None)
+    assert _linked('{"datePublished": ["2021-05-03"], "dateModified": null}') == (None, None)
+    monkeypatch.setattr(dates, "MAX_NODES", 4)
+    assert _linked(inner) == (DAY, None)
+    monkeypatch.setattr(dates, "MAX_NODES", 3)
+    assert _linked(inner, '{"dateModified": "2021-05-03"}') == (None, DAY)
+
+
 def test_linked_data_counts_before_meta() -> None:
     block = (
         '<script type="application/ld+json">{"@graph": [{"@type": "Article", '
@@ -143,10 +185,24 @@ def test_linked_data_counts_before_meta() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "hier", "2021-13-45", "0000-00-00", "9" * 400, "2021-05-03T25"]
+    ("text", "seconds"),
+    [
+        *((text, None) for text in ("", "hier", "2021-13-45", "0000-00-00", "9" * 400, "2021")),
+        ("2021-05-03T25", DAY),
+        (" 2021-05-03 à midi ", DAY),
+        ("Mon, 03 May 2021 02:00:00 +0200", DAY),
+        ("Mon, 03 May 2021 00:00:00", DAY),
+        ("2021-05-03T02:00:00.9+02:00", DAY),
+        ("1990-01-01", 631_152_000),
+        ("1989-12-31T23:59:59Z", None),
+        ("2022-06-16T00:00:00Z", FETCHED + 86_400),
+        ("2022-06-16T00:00:01Z", None),
+    ],
 )
-def test_what_is_no_date_is_none(text: str) -> None:
-    assert parse_date(text, FETCHED) in (None, DAY)
+def test_dates_are_plausible_from_1990_to_a_day_after_the_fetch(
+    text: str, seconds: int | None
+) -> None:
+    assert parse_date(text, FETCHED) == seconds
 
 
 def test_a_date_with_an_offset_is_midnight_there() -> None:
@@ -195,8 +251,23 @@ def test_lists_are_kept_however_shallow_the_page_is(outer: str) -> None:
 
 
 def test_a_page_without_a_body_has_no_text() -> None:
-    found = parse_html(b"<html><frameset><frame src=a></frameset></html>", None, FETCHED)
-    assert found.text == ""
+    html = b"<html><title>Cadres</title><frameset><frame src=a></frameset></html>"
+    assert parse_html(html, None, FETCHED) == HtmlPage("Cadres", "", None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("main", "visible", "is_main"),
+    [(399, 3990, True), (399, 3991, False), (400, 9999, True), (0, 0, True), (0, 1, False)],
+)
+def test_a_short_main_text_of_less_than_a_tenth_of_the_visible_text_is_none(
+    main: int, visible: int, monkeypatch: pytest.MonkeyPatch, *, is_main: bool
+) -> None:
+    def extract(_: HTMLTree, *, main_content: bool) -> str:
+        return "m" * main if main_content else "v" * visible
+
+    monkeypatch.setattr(main_text, "_extract_text", extract)
+    found = main_text.extract_main_text(HTMLTree.parse("<p>x</p>"))
+    assert found == ("m" * main if is_main else "v" * visible)
 
 
 @pytest.mark.parametrize(
@@ -274,6 +345,21 @@ def test_figures_and_titles_of_accordions_are_kept(markup: str, text: str) -> No
     assert parse_html(page("", body).encode(), "utf-8", FETCHED).text.startswith(text)
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        "figure class='advertisement'",
+        "figure hidden",
+        "dialog style='display:none'",
+        "time aria-hidden='true'",
+    ],
+)
+def test_elements_that_are_hidden_or_no_content_are_dropped(start: str) -> None:
+    body = f"<main><{start}>Publicité</{start.partition(' ')[0]}>{PARAGRAPH}</main>"
+    found = parse_html(page("", body).encode(), "utf-8", FETCHED).text
+    assert found.startswith("Voici la recette")
+
+
 def test_a_page_that_consists_of_a_figure_has_text() -> None:
     html = page("", "<figure><img src=a><figcaption>Le pont en 1900</figcaption></figure>").encode()
     assert parse_html(html, "utf-8", FETCHED).text == "Le pont en 1900"
@@ -281,6 +367,7 @@ def test_a_page_that_consists_of_a_figure_has_text() -> None:
 
 def test_buttons_of_forms_and_markup_for_browsers_without_frames_are_dropped() -> None:
     body = f"{PARAGRAPH}<button>Envoyer</button><noframes><p>Sans cadres</p></noframes>"
+    body += "<noembed>Sans objets</noembed><p><img src=a alt='Un pont'></p>"
     found = parse_html(page("", body).encode(), "utf-8", FETCHED).text
     assert found == "Voici la recette des crêpes de ma grand-mère. " * 9 + (
         "Voici la recette des crêpes de ma grand-mère."

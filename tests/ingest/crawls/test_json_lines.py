@@ -2,13 +2,21 @@
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builder.ingest.crawls import json_lines
-from builder.ingest.crawls.json_lines import parse_page_chunk
-from builder.ingest.crawls.page import DEFAULT_PARAMS, RawPage, parse_page
+from builder.ingest.crawls.json_lines import infer_schema, parse_page_chunk
+from builder.ingest.crawls.page import (
+    DEFAULT_PARAMS,
+    FieldNames,
+    RawPage,
+    page_from_record,
+    parse_page,
+    resolve_field_names,
+)
 from builder.ingest.lines import LineChunk
 from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters
@@ -138,3 +146,111 @@ def test_most_lines_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch
     assert sorted(singly) == sorted([lines[17], lines[2000], lines[2999]])
     assert rejects == [(18, "not_json"), (2001, "bad_text"), (3000, "bad_time")]
     assert pages.height == 2997
+
+
+NAMED = FieldNames("id", ("up", "made"), "name", ("body",))
+TEXT_TYPE, INTEGER, FLOAT = pa.string(), pa.int64(), pa.float64()
+
+
+@pytest.mark.parametrize(
+    ("lines", "kinds", "has_other_fields"),
+    [
+        ([], (INTEGER, INTEGER, TEXT_TYPE), False),
+        ([b'{"id":1,"up":"x","made":null}'], (TEXT_TYPE, INTEGER, INTEGER), False),
+        ([b'{"id":"a","up":1}', b'{"id":"b","up":1.5}'], (FLOAT, INTEGER, TEXT_TYPE), False),
+        ([b'{"id":"a","name":1,"body":2}'], (INTEGER, INTEGER, TEXT_TYPE), False),
+        ([b"rubbish", b"[1]", b'{"x":1}'], (INTEGER, INTEGER, TEXT_TYPE), True),
+        ([b'{"id":1}', b'{"id":"a"}'], None, False),
+        ([b'{"up":1}', b'{"up":"a"}'], None, False),
+        ([b'{"up":true}'], None, False),
+        ([b'{"id":1.5}'], None, False),
+        ([b"{}"] * 63 + [b'{"x":1}'], (INTEGER, INTEGER, TEXT_TYPE), True),
+        ([b"{}"] * 64 + [b'{"x":1}'], (INTEGER, INTEGER, TEXT_TYPE), False),
+    ],
+)
+def test_types_of_columns_are_those_of_the_first_lines(
+    lines: list[bytes], kinds: tuple[pa.DataType, ...] | None, has_other_fields: bool
+) -> None:
+    found = infer_schema(LineChunk(1, b"\n".join(lines), LONGEST), NAMED)
+    if kinds is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.has_other_fields is has_other_fields
+        up, made, name = kinds
+        assert found.arrow_schema == pa.schema(
+            {"name": TEXT_TYPE, "body": TEXT_TYPE, "id": name, "up": up, "made": made}
+        )
+
+
+def test_inner_and_repeated_names_are_read_line_by_line() -> None:
+    chunk = LineChunk(1, b"{}", LONGEST)
+    assert infer_schema(chunk, NAMED._replace(url="a.b")) is None
+    assert infer_schema(chunk, NAMED._replace(url="body")) is None
+    assert infer_schema(chunk, NAMED._replace(times=("up", "up"))) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "is_in_columns"),
+    [
+        (b'{"url":"u","timestamp":5,"text":"t"}', True),
+        (b'{"url":7,"timestamp":5.5,"title":null,"text":"t"}', True),
+        (b'{"url":"u","last_updated_at":5,"text":"","content":"t"}', True),
+        (b'{"url":"u","timestamp":5,"text":"t","more":{"a":[1]}}', True),
+        (b'{"url":"u","timestamp":"2022-06-15","text":"t"}', False),
+        (b'{"url":"u","timestamp":5,"text":null}', False),
+        (b'{"url":null,"timestamp":5,"text":"t"}', False),
+        (b'{"url":"u","text":"t"}', False),
+    ],
+)
+def test_lines_that_are_parsed_together(
+    line: bytes, is_in_columns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    singly: list[bytes] = []
+    monkeypatch.setattr(json_lines, "parse_page", lambda data, _: singly.append(data) or "x")
+    parse_page_chunk(LineChunk(1, line, LONGEST))
+    assert singly == ([] if is_in_columns else [line])
+
+
+def test_a_missing_title_is_empty_and_a_number_is_text() -> None:
+    names = resolve_field_names(DEFAULT_PARAMS.fields)
+    given = {"url": 12, "timestamp": 5, "text": "t"}
+    for title, expected in (
+        *((None, ""), (float("nan"), ""), (2.0, "2"), (2.5, "2.5"), (-3, "-3"), ("", "")),
+        (float("inf"), "inf"),
+    ):
+        page = page_from_record({**given, "title": title}, names)
+        assert page == RawPage("12", 5, expected, "t")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "texts"),
+    [
+        ([("a", "b"), ("c", None)], ["a", "c"]),
+        ([("", "b"), ("c", "d")], ["b", "c"]),
+        ([(None, "b"), ("c", "d")], ["b", "c"]),
+        ([("", ""), (None, ""), ("", None)], ["", "", ""]),
+    ],
+)
+def test_the_first_text_that_is_not_empty_counts(
+    pairs: list[tuple[str | None, str | None]], texts: list[str]
+) -> None:
+    page = {"url": "u", "timestamp": 5, "last_updated_at": None, "created_at": None}
+    lines = [line_of({**page, "text": text, "content": other}) for text, other in pairs]
+    pages, rejects = parse_page_chunk(LineChunk(3, b"\n".join(lines), LONGEST))
+    assert (pages["text"].to_list(), rejects) == (texts, [])
+    assert pages["line"].to_list() == list(range(3, 3 + len(texts)))
+
+
+def test_the_first_time_that_is_given_counts() -> None:
+    times = [(5, 6, 7), (None, 6, 7), (None, None, 7), (5, None, None)]
+    names = ("timestamp", "last_updated_at", "created_at")
+    lines = [
+        line_of({"url": "u", "text": "t", **dict(zip(names, row, strict=True))}) for row in times
+    ]
+    lines.append(line_of({"url": "u", "text": "t"}))
+    chunk = LineChunk(1, b"\n".join(lines), LONGEST)
+    pages, rejects = parse_page_chunk(chunk)
+    assert (pages["fetched_at"].to_list(), rejects) == ([5, 6, 7, 5], [(5, "bad_time")])
+    undated, rejects = parse_page_chunk(chunk, CrawlParameters(undated="start"))
+    assert (undated["fetched_at"].to_list(), rejects) == ([5, 6, 7, 5, None], [])

@@ -25,16 +25,18 @@ def read(
     headers: str = "",
     url: bytes = URL,
     media_type: str = "text/html",
+    status: str = "HTTP/1.1 200 OK",
+    max_bytes: int = 2**20,
 ) -> RawPage | str:
     """The raw page or reject reason of a response."""
-    http = f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\n{headers}\r\n".encode() + body
+    http = f"{status}\r\nContent-Type: {media_type}\r\n{headers}\r\n".encode() + body
     path = folder / "c.warc"
     path.write_bytes(
         b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2022-06-03T08:00:00Z\r\n"
         b"WARC-Target-URI: %s\r\nContent-Type: application/http; msgtype=response\r\n"
         b"Content-Length: %d\r\n\r\n%s\r\n\r\n" % (url, len(http), http)
     )
-    params = CrawlParameters()
+    params = CrawlParameters(max_record_bytes=max_bytes)
     batch = FetchBatch("c.warc", tuple(read_archive_fetches(Source(path, "c.warc"), params)))
     ((_, page),) = parse_batch(batch, ResourceLimits(folder, threads=1), params)
     return page
@@ -62,6 +64,59 @@ def test_bodies_of_unknown_type_are_sniffed(tmp_path: Path, media_type: str) -> 
     assert isinstance(page, RawPage)
     assert page.text == "Un texte assez long sur le sujet de l'eau."
     assert read(tmp_path, b"Un texte.", media_type=media_type) == "not_html"
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        ("HTTP/1.1 404 Not Found", "http_404"),
+        ("HTTP/1.0 206", "http_206"),
+        ("HTTP/1.1", "http_without_status"),
+    ],
+)
+def test_other_responses_are_rejected_by_status(tmp_path: Path, status: str, reason: str) -> None:
+    assert read(tmp_path, status=status) == reason
+
+
+def test_a_record_may_be_as_large_as_the_limit(tmp_path: Path) -> None:
+    size = len(HTML)
+    assert isinstance(read(tmp_path, max_bytes=size), RawPage)
+    assert read(tmp_path, max_bytes=size - 1) == "record_too_large"
+
+
+@pytest.mark.parametrize(
+    ("kind", "content_type", "more", "expected"),
+    [
+        ("response", "text/html", "", "not_http"),
+        ("resource", "text/html; charset=utf-8", "", False),
+        ("resource", "application/xhtml+xml", "WARC-Segment-Number:  1 \r\n", True),
+        ("resource", "text/html", "WARC-Segment-Number: 2\r\n", "segmented_record"),
+        ("resource", "text/html", "WARC-Truncated: time\r\n", True),
+        ("resource", "text/plain", "", "not_html"),
+        ("conversion", "text/html", "", "not_html"),
+        ("conversion", "text/plain", "", False),
+        ("revisit", "application/http", "", "revisit"),
+        ("continuation", "text/html", "", "segmented_record"),
+    ],
+)
+def test_records_of_other_types(
+    tmp_path: Path, kind: str, content_type: str, more: str, expected: bool | str
+) -> None:
+    """Whether the page of a record is truncated, or why it is none."""
+    (tmp_path / "c.warc").write_bytes(
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Date: 2022-06-03T08:00:00Z\r\n{more}"
+        f"WARC-Target-URI: https://a.example/1\r\nContent-Type: {content_type}\r\n"
+        f"Content-Length: {len(HTML)}\r\n\r\n".encode()
+        + HTML
+        + b"\r\n\r\n"
+    )
+    source = Source(tmp_path / "c.warc", "c.warc")
+    for limit, reason in ((len(HTML), expected), (len(HTML) - 1, "record_too_large")):
+        params = CrawlParameters(max_record_bytes=limit)
+        ((number, fetch),) = read_archive_fetches(source, params)
+        is_page = isinstance(expected, bool) or expected == "not_html"
+        wanted = reason if is_page else expected
+        assert (number, fetch if isinstance(fetch, str) else fetch.is_truncated) == (1, wanted)
 
 
 def test_a_compressed_body_without_a_header_is_read(tmp_path: Path) -> None:
@@ -217,8 +272,11 @@ def test_a_truncated_archive_with_lowercase_names_is_noticed(tmp_path: Path) -> 
         list(read_archive_fetches(Source(tmp_path / name, name), CrawlParameters()))
         for name in ("c.warc", "c.warc.gz")
     )
-    assert [getattr(fetch, "is_truncated", fetch) for _, fetch in plain] == [False, True]
-    assert [getattr(fetch, "is_truncated", fetch) for _, fetch in packed] == [
-        False,
-        "file_truncated",
+    assert [(n, getattr(fetch, "is_truncated", fetch)) for n, fetch in plain] == [
+        (1, False),
+        (2, True),
+    ]
+    assert [(n, getattr(fetch, "is_truncated", fetch)) for n, fetch in packed] == [
+        (1, False),
+        (2, "file_truncated"),
     ]

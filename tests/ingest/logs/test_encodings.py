@@ -6,7 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from builder.ingest.lines import UTF8_OR_WINDOWS_1252
-from builder.ingest.logs.encoding import resolve_encoding
+from builder.ingest.logs import encoding
+from builder.ingest.logs.encoding import resolve_encoding, sample_non_ascii_lines
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 from builder.text.keys import key64
@@ -55,6 +56,23 @@ def test_the_encoding_of_a_single_line_without_a_line_break_is_detected(tmp_path
     assert name == UTF8_OR_WINDOWS_1252
 
 
+def test_the_last_line_of_a_sample_counts_only_if_there_is_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sample may end within a character."""
+    monkeypatch.setattr(encoding, "SAMPLE_BYTES", 5)
+    source = Source(tmp_path / "log", "log")
+    for data, lines in (
+        ("abc\né\n".encode(), []),
+        (b"\xe9\nabc\xe9", [b"\xe9"]),
+        (b"\xe9t\xe9", [b"\xe9t\xe9"]),
+        (b"abcd\xe9f", [b"abcd\xe9"]),
+        (b"abc", []),
+    ):
+        source.path.write_bytes(data)
+        assert sample_non_ascii_lines(source) == lines
+
+
 MIXED = "{0},u1,forêt,https://a.example/1,1\n{0},u2,rivière,https://a.example/1,1\n"
 
 
@@ -88,3 +106,14 @@ def test_lines_in_other_encodings_that_happen_to_be_utf_8(tmp_path: Path) -> Non
     data = "time,user,query,results,clicks\n" + "".join(line.format(text) for text in texts)
     _, found = ingest(tmp_path, {"log.csv": data.encode("gb18030")}, repeats="keep")
     assert set(found["surface"].to_list()) == {key64(text) for text in texts}
+
+
+def test_a_log_of_which_half_is_utf8_is_in_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    good, bad = b'{"query": "\xc3\xa9"}\n', b'{"query": "\xe9t\xe9"}\n'
+    for data, name in ((good + bad + b"{}\n" * 9, "utf-8"), (good + bad * 2, UTF8_OR_WINDOWS_1252)):
+        path.write_bytes(data)
+        assert resolve_encoding(Source(path, "log.jsonl"), LogParameters())[0] == name
+    path.write_bytes(bad * 2)
+    latin = LogParameters(encoding="latin-1")
+    assert resolve_encoding(Source(path, "log.jsonl"), latin) == ("iso8859-1", "")

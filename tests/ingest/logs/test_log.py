@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError
-from builder.ingest import ingest_log
+from builder.ingest import ingest_crawl, ingest_log
 from builder.ingest.logs import strings
 from builder.ingest.logs.keys import KeyEncoder
 from builder.ingest.logs.strings import StringTableWriter
 from builder.io.sources import Interval, Source
-from builder.parameters import LogParameters
+from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.ledger import RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
@@ -91,13 +91,25 @@ def test_an_impression_in_keys(tmp_path: Path) -> None:
         ({"time": 2000}, "outside_interval"),
         ({"time": -5}, "outside_interval"),
         ({"user": ["ada"]}, "bad_user"),
+        ({"user": True}, "bad_user"),
+        ({"user": 1.5}, "bad_user"),
         ({"query": 7.5}, "bad_query"),
         ({"query": True}, "bad_query"),
+        ({"query": None}, "bad_query"),
         ({"query": " \t"}, "empty_query"),
         ({"query": "x" * 41}, "query_too_long"),
         ({"query": "?!"}, "query_without_letters"),
+        ({"query": "?!", "results": ["x"], "clicks": []}, "query_without_letters"),
+        ({"query": "?!", "results": ["www.a.fr|www.b.fr"], "clicks": []}, "query_without_letters"),
+        ({"results": ["www.a.fr|www.b.fr"], "clicks": []}, "bad_list"),
         ({"results": "https://a.example/1"}, "bad_results"),
         ({"results": [1.5]}, "bad_results"),
+        ({"results": [True]}, "bad_results"),
+        ({"results": ["https://a.example/1", ""]}, "bad_results"),
+        ({"results": ["https://a.example/1", None]}, "bad_results"),
+        ({"results": ["https://a.example/1", {"url": "https://a.example/2"}]}, "bad_results"),
+        ({"results": [{"url": "https://a.example/"}] * 6, "clicks": []}, "too_many_results"),
+        ({"results": ["https://a.example/1", "x"], "clicks": [1]}, "bad_url"),
         ({"results": [1], "clicks": []}, "bad_url"),
         ({"results": []}, "no_results"),
         ({"results": ["https://a.example/"] * 6, "clicks": []}, "too_many_results"),
@@ -105,6 +117,11 @@ def test_an_impression_in_keys(tmp_path: Path) -> None:
         ({"clicks": 2}, "bad_clicks"),
         ({"clicks": ["2"]}, "bad_clicks"),
         ({"clicks": [True]}, "bad_clicks"),
+        ({"clicks": [None]}, "bad_clicks"),
+        ({"clicks": [1.5]}, "bad_clicks"),
+        ({"clicks": {"rank": 1}}, "bad_clicks"),
+        ({"clicks": [{"time": 5}]}, "bad_clicks"),
+        ({"clicks": [1, -1]}, "click_not_shown"),
         ({"clicks": [3]}, "click_not_shown"),
         ({"clicks": [0]}, "click_not_shown"),
         ({"clicks": [{"url": "https://a.example/9"}]}, "click_not_shown"),
@@ -150,6 +167,51 @@ def test_accepted_lists(tmp_path: Path) -> None:
     table = pl.read_parquet(out / "impressions")
     assert table["clicks"].to_list() == [[2, 1]] * 4 + [[]]
     assert table["user"].is_null().to_list() == [False, True, False, False, True]
+
+
+def test_blank_users_are_anonymous_and_numbers_are_users(tmp_path: Path) -> None:
+    users = ("", "  ", None, 0, "0", " 0")
+    lines = [{**GOOD, "user": user, "query": f"eau {n}"} for n, user in enumerate(users)]
+    (tmp_path / "other").mkdir()
+    for folder, more in (
+        (tmp_path, {}),
+        (tmp_path / "other", {"clicks": [{"url": GOOD["results"][0]}]}),
+    ):
+        _, out = ingest(folder, *({**line, **more} for line in lines))
+        found = pl.read_parquet(out / "impressions")["user"].to_list()
+        assert found[:3] == [None] * 3
+        assert found[3] == found[4] != found[5]
+        assert None not in found[3:]
+
+
+class _Counted(NoProgress):
+    """Progress that is added up."""
+
+    records = 0
+
+    def advance(self, count: int) -> None:
+        self.records += count
+
+
+def test_progress_is_told_in_records_whether_kept_or_rejected(tmp_path: Path) -> None:
+    page = {"url": "https://a.example/", "timestamp": 1500, "text": "Un"}
+    for work, lines, params in (
+        (ingest_log, [GOOD, {}, {**GOOD, "query": "loi"}, 1], LogParameters()),
+        (ingest_crawl, [page, {}, {**page, "timestamp": 1501}, 1], CrawlParameters()),
+    ):
+        folder = tmp_path / work.__name__
+        folder.mkdir()
+        (folder / "f").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        progress = _Counted()
+        ledger = work(
+            folder,
+            files=[Source(folder / "f", "f")],
+            interval=INTERVAL,
+            params=params,
+            limits=ResourceLimits(folder, threads=1),
+            progress=progress,
+        )
+        assert (progress.records, ledger.rows_in) == (4, 4)
 
 
 def test_forms_of_one_query_and_addresses_of_one_page(tmp_path: Path) -> None:
@@ -210,14 +272,75 @@ def test_a_hash_collision_between_batches_is_an_error(tmp_path: Path) -> None:
     )
     other_query = queries.with_columns(text=pl.lit("Eau"))
     other_url = urls.with_columns(url_key=pl.lit("b.example/"), url=pl.lit("b.example/"))
-    for second in ((other_query, urls), (queries, other_url)):
-        scratch = tmp_path / second[0]["text"][0]
+    surface = pl.lit(8, pl.UInt64)
+    other_fold = queries.with_columns(surface=surface, text=pl.lit("loi"), folded=pl.lit("loi"))
+    for number, second in enumerate(
+        ((other_query, urls), (queries, other_url), (other_fold, urls))
+    ):
+        scratch = tmp_path / str(number)
         scratch.mkdir()
         with StringTableWriter(ResourceLimits(scratch)) as writer:
             writer.add(queries, urls)
             writer.add(*second)
             with pytest.raises(DataError, match="two distinct strings of a log have the same key"):
                 writer.write_tables(scratch)
+
+
+def test_of_several_addresses_of_a_page_the_first_by_letters_is_kept(tmp_path: Path) -> None:
+    """Of one key; the canonical address comes from another batch than the two others."""
+    keys, address = {"key": pl.UInt64}, "https://a.example/"
+    queries = pl.DataFrame(
+        {"surface": [9, 2], "query": [6, 5], "text": ["Eau", "loi"], "folded": ["eau", "loi"]},
+        schema_overrides={"surface": pl.UInt64, "query": pl.UInt64},
+    )
+    with StringTableWriter(ResourceLimits(tmp_path)) as writer:
+        for url in (f"{address}#b", address, f"{address}#a", "HTTPS://a.example", address):
+            rows = {"key": [7, 3], "url_key": [address, "https://b.example/"]}
+            urls = pl.DataFrame({**rows, "url": [url, "https://b.example/"]}, schema_overrides=keys)
+            writer.add(queries, urls)
+        writer.write_tables(tmp_path)
+    assert pl.read_parquet(tmp_path / "log_urls.parquet").rows() == [
+        (3, "https://b.example/", "https://b.example/"),
+        (7, address, "HTTPS://a.example"),
+    ]
+    assert pl.read_parquet(tmp_path / "log_queries.parquet").rows() == [
+        (2, 5, "loi", "loi"),
+        (9, 6, "Eau", "eau"),
+    ]
+
+
+def test_addresses_and_queries_that_are_refused_are_in_no_table(tmp_path: Path) -> None:
+    lines = ({"query": "?!"}, {"results": ["x", "https://a.example/3"], "clicks": []})
+    _, out = ingest(tmp_path, GOOD, *({**GOOD, **changed} for changed in lines))
+    queries = pl.read_parquet(out / "log_queries.parquet")
+    assert queries["text"].to_list() == ["Pâte à crêpes"]
+    urls = pl.read_parquet(out / "log_urls.parquet")
+    assert sorted(urls["url"]) == [f"https://a.example/{n}" for n in (1, 2, 3)]
+
+
+def test_impressions_are_in_the_order_of_the_log_however_they_are_checked(tmp_path: Path) -> None:
+    """The second and the fourth are checked by themselves, as is the reject between them."""
+    times = (1500, "1970-01-01T00:25", 1500, "1970-01-01T00:25", 1500)
+    lines = [{**GOOD, "time": time, "clicks": [1 + n % 2]} for n, time in enumerate(times)]
+    lines[2] = {**GOOD, "time": "x"}
+    _, out = ingest(tmp_path, *lines)
+    assert pl.read_parquet(out / "impressions")["clicks"].to_list() == [[1], [2], [2], [1]]
+    assert pl.read_parquet(out / "rejects.parquet")["line"].to_list() == [3]
+
+
+def test_limits_of_queries_results_and_lines_are_inclusive(tmp_path: Path) -> None:
+    results = [f"https://a.example/{n}" for n in range(5)]
+    long = {**GOOD, "query": "x" * 40, "results": results, "padding": ""}
+    fill = "x" * (2000 - len(json.dumps(long)))
+    objects = [{"url": url} for url in results]
+    lines = [{**long, "padding": fill}, {**GOOD, "query": "é " * 19 + "éé"}]
+    lines += [
+        {**GOOD, "query": "e\u0301" * 40},
+        {**GOOD, "results": objects},
+        {**GOOD, "time": 1000},
+    ]
+    ledger, _ = ingest(tmp_path, *lines, {**GOOD, "time": 1999.9})
+    assert (ledger.rows_out, ledger.rejected) == (6, {})
 
 
 def test_no_user_query_or_time_in_impressions(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import io
 import json
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from builder.ingest.logs.grouped_rows import _count_rows_of_complete_impressions
+from builder.ingest.logs.grouped_rows import (
+    _count_rows_of_complete_impressions,
+    build_impressions,
+)
 from builder.text.keys import key64
 from tests.ingest.logs.log_files import ingest, seen
 
@@ -113,6 +118,72 @@ def test_impressions_that_do_not_end_are_bounded(rows: int, complete: int) -> No
     assert _count_rows_of_complete_impressions(np.zeros(rows, dtype=np.uint64)) == complete
     two = np.repeat(np.array([3, 9], dtype=np.uint64), [rows, 5])
     assert _count_rows_of_complete_impressions(two) == rows
+
+
+def _grouped(*rows: tuple[Any, ...]) -> pa.RecordBatch:
+    """Rows of `first, rank, url, click order, is later click` of one query."""
+    first, rank, url, order, is_later = zip(*rows, strict=True)
+    return pa.record_batch(
+        {
+            "first": pa.array(first, pa.uint64()),
+            "time": [str(number) for number in first],
+            "user": pa.nulls(len(rows), pa.string()),
+            "query": ["eau"] * len(rows),
+            "rank": pa.array(rank, pa.float64()),
+            "url": url,
+            "click_order": pa.array(order, pa.float64()),
+            "is_later_click": is_later,
+        }
+    )
+
+
+GROUPS = [
+    (3, 1, "a", 2, False),
+    (3, 1, "a", 7, True),
+    (3, 2, "b", 0, False),
+    (3, 3, "c", 1, False),
+    (4, 11, "d", None, False),
+    (4, 12, "e", 1, False),
+    (9, 1, "f", 0, False),
+]
+
+
+@pytest.mark.parametrize("cuts", [(0, 7), (0, 1, 7), (0, 2, 4, 5, 7), tuple(range(8))])
+def test_impressions_do_not_depend_on_how_their_rows_are_batched(cuts: tuple[int, ...]) -> None:
+    """A click without a valid order is null; ranks are places in the list of results."""
+    batches = [_grouped(*GROUPS[start:stop]) for start, stop in pairwise(cuts)]
+    by_rank, by_size = Counter[float](), Counter[int]()
+    reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    tables = list(build_impressions(reader, by_rank, by_size, row_is_click=False))
+    assert pa.concat_tables(tables).to_pylist() == [
+        {"record": number, "time": str(number), "user": None, "query": "eau"}
+        | {"results": results, "clicks": clicks}
+        for number, results, clicks in (
+            (3, ["a", "b", "c"], [3, 1, 1]),
+            (4, ["d", "e"], [2, None]),
+            (9, ["f"], []),
+        )
+    ]
+    assert (by_rank, by_size) == (Counter({1.0: 2, 11.0: 1}), Counter({3: 1, 2: 1, 1: 1}))
+
+
+def test_rows_without_a_click_of_a_click_log_are_impressions_without_results() -> None:
+    rows = [
+        (3, 0, "", 0, False),
+        (3, 1, "a", 1, False),
+        (3, 4, "b", 1, False),
+        (5, 0, "", 0, False),
+    ]
+    by_rank, by_size = Counter[float](), Counter[int]()
+    reader = pa.RecordBatchReader.from_batches(_grouped(*rows).schema, [_grouped(*rows)])
+    (first, second) = build_impressions(reader, by_rank, by_size, row_is_click=True)
+    assert first.select(["record", "results", "clicks"]).to_pylist() == [
+        {"record": 3, "results": ["a", "b"], "clicks": [1, 2]}
+    ]
+    assert second.select(["record", "results", "clicks"]).to_pylist() == [
+        {"record": 5, "results": [], "clicks": []}
+    ]
+    assert (by_rank, by_size) == (Counter({0.0: 2}), Counter({2: 1, 0: 1}))
 
 
 def test_empty_row_groups(tmp_path: Path) -> None:

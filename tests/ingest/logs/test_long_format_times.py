@@ -120,6 +120,21 @@ def test_rows_with_times_of_their_own_are_noted(tmp_path: Path) -> None:
     assert ledger.notes == [NOTE.format(16, 24)]
 
 
+def test_other_reasons_than_repeats_are_noted_with_split_impressions(tmp_path: Path) -> None:
+    data = _rows_with_times(8) + b"hier,u,eau,https://a.example/1,1,0\n" * 4
+    ledger, _ = ingest(
+        tmp_path, {"log.csv": data.replace(b"hier", b"x1", 1).replace(b"hier", b"x2", 1)}
+    )
+    assert dict(ledger.rejected) == {"repeated_impression": 16, "bad_time": 4}
+    assert ledger.notes == [
+        NOTE.format(16, 28),
+        (
+            "4 of 28 records were rejected as bad_time: if times have a different format, set "
+            "log.time_format or log.time_unit"
+        ),
+    ]
+
+
 def test_rows_with_times_of_their_own_are_noted_without_a_snapshot(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_bytes(_rows_with_times(4))
     notes: list[str] = []

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from builder.ingest import ingest_log
+from builder.ingest.logs.pyclick import read_result_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.limits import ResourceLimits
@@ -157,8 +158,21 @@ def test_a_real_file_of_thuir(
 def test_malformed_pyclick_pages(tmp_path: Path) -> None:
     good = "1\t5,6 : 6"
     lines = [f"{good}; ; no tab; 1\t5,6; 1\t5,,6 : 5;1\t5:6:7", good, "1\t : ", f"{good}\xff"]
+    lines.append("1\t5\t6 : 5")
     (tmp_path / "log").write_bytes("\n".join(lines).encode("latin-1"))
     section = {"format": "pyclick", "undated": "start", "address": "https://a.example/{id}"}
     found, reasons = _ingested(tmp_path / "log", tmp_path, section)
     assert [clicks for _, _, clicks in found] == [[2], [2]]
-    assert reasons == {"bad_action": 3, "bad_results": 1, "no_results": 1, "not_utf8": 1}
+    assert reasons == {"bad_action": 4, "bad_results": 1, "no_results": 1, "not_utf8": 1}
+
+
+def test_result_pages_of_pyclick_are_numbered(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"1\t5, 6 :6,5,7;2\t: \n" + b"x" * 30 + b"\n\n3\t5 :\n")
+    params = LogParameters(max_line_bytes=29)
+    assert list(read_result_pages(Source(path, "log"), EVER, params)) == [
+        (1, {"query": "1", "results": ["5", "6"], "clicks": [2, 1, 0]}),
+        (2, {"query": "2", "results": [], "clicks": []}),
+        (3, "line_too_long"),
+        (4, {"query": "3", "results": ["5"], "clicks": []}),
+    ]

@@ -123,3 +123,64 @@ def test_lines_without_a_user_are_impressions_of_their_own(tmp_path: Path) -> No
         (None, "eau", ["http://a.example/1"]),
         (None, "eau", ["http://a.example/2"]),
     ]
+
+
+def _lines(*clicks: str) -> bytes:
+    """Clicks as `time rank order url` of one user and query."""
+    cells = (click.split(" ") for click in clicks)
+    lines = (f"{time}\tu\t[eau]\t{rank} {order}\t{url}\n" for time, rank, order, url in cells)
+    return "".join(lines).encode()
+
+
+def test_half_an_hour_may_pass_between_clicks(tmp_path: Path) -> None:
+    clicks = ("01:02:59 1 1 a.fr", "01:32:59 2 2 b.fr", "02:03:00 3 3 c.fr")
+    assert _records(tmp_path, _lines(*clicks)) == [
+        (3779, "u", "eau", ["a.fr", "b.fr"], [1, 2]),
+        (7380, "u", "eau", ["c.fr"], [1]),
+    ]
+    assert _records(tmp_path, _lines("01:30:00 1 1 a.fr", "01:00:00 2 2 b.fr")) == [
+        (5400, "u", "eau", ["a.fr", "b.fr"], [1, 2])
+    ]
+    assert len(_records(tmp_path, _lines("01:30:00 1 1 a.fr", "00:59:59 2 2 b.fr"))) == 2
+
+
+def test_results_are_in_order_of_rank_and_clicks_in_their_own(tmp_path: Path) -> None:
+    """The first rank and the first click of an address count."""
+    clicks = ("00:00:01 9 3 c.fr", "00:00:02 2 1 b.fr", "00:00:03 2 4 a.fr", "00:00:04 1 2 c.fr")
+    assert _records(tmp_path, _lines(*clicks)) == [
+        (1, "u", "eau", ["a.fr", "b.fr", "c.fr"], [2, 3, 1])
+    ]
+
+
+def test_an_impression_has_a_maximum_number_of_clicks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sogou, "MAX_CLICKS", 2)
+    clicks = [f"00:00:0{n} {n} {n} {n}.fr" for n in range(1, 6)]
+    assert [row[3] for row in _records(tmp_path, _lines(*clicks))] == [
+        ["1.fr", "2.fr"],
+        ["3.fr", "4.fr"],
+        ["5.fr"],
+    ]
+
+
+def test_the_oldest_impression_is_closed_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of `b` before that of `a`, which was clicked again."""
+    monkeypatch.setattr(sogou, "MAX_OPEN", 3)
+    line = "00:00:0{}\t{}\t[eau]\t1 1\t{}.fr\n"
+    data = "".join(line.format(n, user, n) for n, user in enumerate("abacde", 1)).encode()
+    (tmp_path / "log").write_bytes(data)
+    ever = Interval(0, 2_000_000_000)
+    found = list(sogou.read_impressions(Source(tmp_path / "log", "log"), ever, LogParameters()))
+    results = [(number, len(row["results"])) for number, row in found if not isinstance(row, str)]
+    assert results == [(2, 1), (1, 2), (4, 1), (5, 1), (6, 1)]
+
+
+def test_a_log_of_which_half_is_utf8_is_in_gb18030(tmp_path: Path) -> None:
+    lines = [f"00:00:0{n}\t{n}\t[天气]\t1 1\ta.fr\n" for n in range(3)]
+    encodings = ("utf-8", "gb18030", "utf-8")
+    data = [line.encode(codec) for line, codec in zip(lines, encodings, strict=True)]
+    assert _records(tmp_path, b"".join(data[:2]))[1][2] == "天气"
+    assert _records(tmp_path, b"".join(data))[0][2] == "天气"

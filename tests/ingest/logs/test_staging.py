@@ -85,3 +85,29 @@ def test_impressions_of_a_sorted_log_keep_its_order(tmp_path: Path) -> None:
     files = {"log.jsonl": shown("u", "eau", 10, [1]) + shown("v", "eau", 10, [2])}
     _, impressions = ingest(tmp_path, files)
     assert impressions.select("impression", "clicks").rows() == [(0, [1]), (1, [2])]
+
+
+def test_impressions_and_clicks_are_counted_and_the_order_of_times_is_noted(tmp_path: Path) -> None:
+    clicks = pa.array([[1], [], [2, 1]], pa.list_(pa.uint16()))
+    place = KEYED_COLUMNS.get_field_index("clicks")
+    with StagedLog(tmp_path) as staging:
+        assert (staging.rows, staging.clicked, staging.is_sorted) == (0, 0, True)
+        for times, is_sorted in (([1, 1, 2], True), ([2, 3, 4], True), ([3, 5, 6], False)):
+            seconds = pa.array(times, pa.int64())
+            batch = keyed(0, 3).set_column(place, "clicks", clicks)
+            staging.add(
+                batch.set_column(KEYED_COLUMNS.get_field_index("seconds"), "seconds", seconds), 7
+            )
+            assert staging.is_sorted is is_sorted
+        staging.add(keyed(0, 0), 8)
+        assert (staging.rows, staging.clicked, staging.is_sorted) == (9, 6, False)
+    log = pl.read_parquet(staging.log)
+    assert log["impression"].to_list() == list(range(9))
+    assert log["file"].to_list() == [7] * 9
+    assert log["seconds"].to_list() == [1, 1, 2, 2, 3, 4, 3, 5, 6]
+    with StagedLog(tmp_path) as staging:
+        for start in (0, 3):
+            times = pa.array([start + 2, start + 1, start + 3], pa.int64())
+            place = KEYED_COLUMNS.get_field_index("seconds")
+            staging.add(keyed(0, 3).set_column(place, "seconds", times), 0)
+            assert not staging.is_sorted

@@ -47,6 +47,12 @@ def test_tables_without_a_header(tmp_path: Path, delimiter: str) -> None:
     assert _read(headed, COLUMNS) == (PAGES, [])
 
 
+def test_quotes_in_tables_with_tabs_are_quotes(tmp_path: Path) -> None:
+    path = _write(tmp_path / "log", [['"eau', URLS[0]], ['le "sel"', URLS[1]]], "\t")
+    params = LogParameters(columns=("query", "results"))
+    assert _read(path, params) == ([('"eau', URLS[:1], []), ('le "sel"', URLS[1:], [])], [])
+
+
 def test_a_wide_table_of_one_row_without_a_header(tmp_path: Path) -> None:
     """Columns beyond those that are needed do not matter, however many there are."""
     others = [f"column{n}" for n in range(300)]
@@ -97,3 +103,41 @@ def test_json_is_not_detected_as_table(tmp_path: Path) -> None:
     path.write_text('"just a text"\n')
     assert detect_format(Source(path, "log")) == "jsonl"
     assert _read(path, LogParameters()) == ([], [(1, "not_an_object")])
+
+
+def test_a_quoted_cell_may_have_32_line_breaks(tmp_path: Path) -> None:
+    """With one more, the lines after the first are rows of their own."""
+    path = tmp_path / "log.csv"
+    for breaks, queries, reasons in (
+        (32, ["eau loi", "mer"], []),
+        (33, ['loi"', "mer"], ["bad_quotes", *["blank_line"] * 32]),
+    ):
+        query = "eau" + "\n" * breaks + "loi"
+        path.write_text(f'query,results\n"{query}",{URLS[0]}\nmer,{URLS[0]}\n')
+        pages, rejects = _read(path, LogParameters())
+        assert pages == [(found, URLS[:1], []) for found in queries]
+        assert [reason for _, reason in rejects] == reasons
+
+
+def test_the_columns_in_a_message_are_cut(tmp_path: Path) -> None:
+    names = [f"column{n:02}" for n in range(30)]
+    path = _write(tmp_path / "log", [names], ",")
+    with pytest.raises(FormatError) as caught:
+        _read(path, LogParameters(format="csv"))
+    assert str(caught.value) == (
+        "log, line 1: expected a header with query and either results or url, found "
+        f"{', '.join(names)[:200]}; name the columns in [log.fields], or in log.columns if the "
+        "file has no header"
+    )
+    path.write_text("")
+    with pytest.raises(FormatError, match="found none; name the columns"):
+        _read(path, LogParameters(format="csv"))
+
+
+def test_the_delimiter_is_that_with_which_the_header_has_the_columns(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(f"a,b;query;results\n1;eau;{URLS[0]}\n")
+    assert _read(path, LogParameters()) == ([("eau", URLS[:1], [])], [])
+    path.write_text("a,b;c|d\n")
+    with pytest.raises(FormatError, match=r"found a, b;c\|d; name"):
+        _read(path, LogParameters())

@@ -11,6 +11,9 @@ import pytest
 
 from builder.clicks import estimate_from_log
 from builder.clicks.log import standalone_log_parameters
+from builder.ingest.logs.detection import LogFile
+from builder.ingest.logs.unused_fields import note_unused_fields
+from builder.io.sources import Source
 from builder.parameters import LogParameters
 from tests.ingest.logs.log_files import ingest
 
@@ -71,6 +74,20 @@ def test_a_name_that_one_file_has(tmp_path: Path) -> None:
     files = {"a": _json(RECORD), "b": _json(RECORD | {"session": "s", "time": 6})}
     ledger, _ = ingest(tmp_path, files, fields={"user": "session"})
     assert ledger.notes == []
+
+
+@pytest.mark.parametrize(("kind", "write"), [("jsonl", _json), ("parquet", _parquet)])
+def test_the_first_records_of_each_file_are_searched(
+    tmp_path: Path, kind: str, write: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builder.ingest.logs.unused_fields.SAMPLE_RECORDS", 2)
+    records = [RECORD | {"who": "u" if n == 1 else None} for n in range(3)]
+    params = LogParameters.model_validate({"fields": {"user": "who", "rank": "pos"}})
+    note = "none of the first 2 records of each file has the field 'who' (log.fields.user); "
+    for order, notes in (((0, 1), []), ((0, 2, 1), [f"{note}correct or remove the name"])):
+        (tmp_path / "log").write_bytes(write(*(records[n] for n in order)))
+        file = LogFile(Source(tmp_path / "log", "log"), kind)
+        assert list(note_unused_fields([file], params)) == notes
 
 
 def test_names_are_noted_without_a_collection(tmp_path: Path) -> None:
