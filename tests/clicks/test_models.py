@@ -224,6 +224,112 @@ def naive_chain(log: Log, name: str, iterations: int) -> list[float]:
     return a
 
 
+def pyclick_marginals(
+    a: list[float], s: list[float], going: tuple[float, float, float]
+) -> tuple[list[float], list[float], list[float], list[float]]:
+    """What PyClick computes of a page without its clicks, result by result.
+
+    Returns:
+        P(examined); P(click at or below | examined), if nobody is satisfied; the same of the next
+        result; P(no click on as many results from the top as there are below).
+    """
+    size = len(a)
+    examined, ahead, silence = [1.0], [0.0], [1.0]
+    for k in range(size - 1):
+        on = a[k] * (1 - s[k]) * going[1] + a[k] * s[k] * going[2] + (1 - a[k]) * going[0]
+        examined.append(examined[-1] * on)
+    for k in reversed(range(size)):
+        ahead.insert(0, a[k] + (1 - a[k]) * going[0] * ahead[0])
+    reached = 1.0
+    for k in range(size - 1):
+        silence.append(silence[-1] - reached * a[k])
+        reached *= (1 - a[k]) * going[0]
+    return examined, ahead[:size], ahead[1:], silence[::-1]
+
+
+def pyclick_transitions(
+    a: list[float],
+    s: list[float],
+    going: tuple[float, float, float],
+    clicks: list[int],
+    silence: list[float],
+) -> list[dict[tuple[int, int, int], float]]:
+    """P(examined, satisfied, next one examined | clicks) of each result, by its factors.
+
+    Attraction does not enter. On a page without clicks, "the last click lies beyond the page": the
+    user always continues.
+    """
+    last, found, examined = max(clicks, default=len(a) + 1), [], 1.0
+    for k, silent in enumerate(silence):
+        click = k + 1 in clicks
+        factors = {}
+        for e, content, on in product((0, 1), repeat=3):
+            p = examined if e else 1 - examined
+            p *= float(e or not click)
+            p *= (s[k] if content else 1 - s[k]) if click else float(not content)
+            continues = going[click + content] if e else 0.0
+            p *= continues if on else 1 - continues
+            p *= silent if on and last <= k + 1 else float(on or last <= k + 1)
+            factors[e, content, on] = p
+        total = sum(factors.values())
+        found.append({key: p / total for key, p in factors.items()})
+        after = (1 - s[k]) * going[1] + s[k] * going[2]
+        skip = going[0] * (1 - a[k]) * examined / (1 - a[k] * examined)
+        examined = after if click else skip
+    return found
+
+
+def naive_pyclick(
+    log: Log, name: str, iterations: int
+) -> tuple[list[float], list[float], tuple[float, float, float]]:
+    """Expectation-maximization as PyClick does it, one page at a time, under Beta(1, 1)."""
+    is_ccm = name == "ccm-pyclick"
+    a, s, going = [0.5] * 8, [0.5] * 8, (0.5, 0.5, 0.5 if is_ccm else 0.0)
+    for _ in range(iterations):
+        pairs, content = ([[1.0, 2.0] for _ in range(8)] for _ in range(2))
+        on = [[1.0, 2.0] for _ in range(3)]
+        for results, clicks in log:
+            local_a, local_s = [a[p] for p in results], [(a if is_ccm else s)[p] for p in results]
+            examined, ahead, below, silence = pyclick_marginals(local_a, local_s, going)
+            last = max(clicks, default=len(results) + 1)
+            states = pyclick_transitions(local_a, local_s, going, clicks, silence)
+            for k, (pair, state) in enumerate(zip(results, states, strict=True)):
+                click = int(k + 1 in clicks)
+                pairs[pair][0] += click
+                pairs[pair][1] += 1
+                if k + 1 > last:
+                    missed = (1 - examined[k]) * local_a[k]
+                    pairs[pair][0] += missed / (1 - examined[k] * ahead[k])
+                target = pairs if is_ccm else content
+                target[pair][1] += click
+                if k + 1 == last:
+                    after = (1 - local_s[k]) * going[1] + local_s[k] * going[2]
+                    target[pair][0] += local_s[k] / (1 - after * below[k])
+                for satisfied in range(1 + click * is_ccm):
+                    kind = (click + satisfied) * is_ccm
+                    on[kind][0] += state[1, satisfied, 1]
+                    on[kind][1] += state[1, satisfied, 1] + state[1, satisfied, 0]
+        means = [[min(won / of, 1 - 1e-6) for won, of in part] for part in (pairs, content, on)]
+        a, s = means[0], means[1]
+        persistence, unsatisfied, satisfied_on = means[2]
+        going = (persistence, unsatisfied, satisfied_on) if is_ccm else (*[persistence] * 2, 0.0)
+    return a, s, going
+
+
+@pytest.mark.parametrize("name", ["dbn-pyclick", "ccm-pyclick"])
+def test_models_of_pyclick_are_trained_as_one_page_at_a_time(name: str) -> None:
+    log = [*random_log(3, 40), ([0, 1, 2], []), ([3, 1], [2])]
+    model = trained(name, log, iterations=3)
+    a, s, going = naive_pyclick(log, name, 3)
+    assert model.attractiveness == pytest.approx(a, abs=1e-12)
+    satisfaction = np.array(a if name == "ccm-pyclick" else s)
+    assert model.satisfaction == pytest.approx(satisfaction, abs=1e-12)
+    chain = model.predict(encoded([(list(range(8)), [])], 8))
+    assert chain.after_skip == pytest.approx(going[0], abs=1e-12)
+    after_click = (1 - satisfaction) * going[1] + satisfaction * going[2]
+    assert chain.after_click == pytest.approx(after_click, abs=1e-12)
+
+
 @pytest.mark.parametrize("name", ["dbn", "ccm"])
 def test_chain_models_equal_training_by_enumeration(name: str) -> None:
     log = [(results[:4], [c for c in clicks if c <= 4]) for results, clicks in random_log(4, 25)]
