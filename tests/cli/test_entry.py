@@ -8,9 +8,18 @@ from pathlib import Path
 
 import pytest
 
+import builder
 from builder.cli import _report_error, _SignalHandler, main
 from builder.cli.arguments import expand_arguments
-from builder.errors import DataError, DefinitionError, FormatError, UsageError, suggest
+from builder.errors import (
+    DataError,
+    DefinitionError,
+    FormatError,
+    MissingExtraError,
+    UsageError,
+    suggest,
+)
+from builder.extras import import_optional_module
 from tests.cli.test_cli import run
 
 Captured = pytest.CaptureFixture[str]
@@ -174,3 +183,20 @@ def test_errors_say_where_they_are() -> None:
 def test_the_most_similar_word_is_suggested_or_all_are_listed() -> None:
     assert suggest("sdnb", ("dbn", "sdbn", "pbm")) == "did you mean 'sdbn'?"
     assert suggest("x", ("dbn", "sdbn")) == "expected one of dbn, sdbn"
+
+
+def test_a_missing_extra_is_told_with_its_command() -> None:
+    assert import_optional_module("json", "JSON", "x").loads("1") == 1
+    with pytest.raises(MissingExtraError) as missing:
+        import_optional_module("no_module_of_this_name", "BM25", "baseline")
+    assert str(missing.value) == (
+        "BM25 requires the extra [baseline]; install it with: pip install "
+        "'longeval-builder[baseline]'"
+    )
+
+
+def test_public_names_are_loaded_on_demand() -> None:
+    assert all(getattr(builder, name) is not None for name in builder.__all__)
+    assert dir(builder) == sorted(builder.__all__)
+    with pytest.raises(AttributeError, match=r"^module 'builder' has no attribute 'nothing'$"):
+        _ = builder.nothing

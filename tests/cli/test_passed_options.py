@@ -21,8 +21,13 @@ from builder.cli.baseline import (
 )
 from builder.cli.evaluation import find_qrels
 from builder.cli.filtering import create_filtering_parameters
-from builder.cli.options import parse_options
-from builder.cli.trends import TrendGroup, _check_chart_path, _create_trend_parameters
+from builder.cli.options import limits_with_temporary_folder, parse_options
+from builder.cli.trends import (
+    JSON_ONLY,
+    TrendGroup,
+    _check_chart_path,
+    _create_trend_parameters,
+)
 from builder.collection.checks import Finding
 from builder.collection.compare import VersionDifference
 from builder.collection.compare.tables import TableDifference
@@ -396,6 +401,41 @@ def test_judgements_are_counted_by_assessor(recorded: Recorder, capsys: Captured
     assert capsys.readouterr().out == ""
 
 
+def test_a_run_is_boosted_by_qrels_whose_ids_are_those_of_their_release(
+    monkeypatch: pytest.MonkeyPatch, recorded: Recorder, tmp_path: Path, capsys: Captured
+) -> None:
+    run_file = SimpleNamespace(ranking=pl.DataFrame({"a": range(1200)}))
+    read = recorded("builder.trec.read_run", "run")
+    recorded("builder.evaluation.read_qrels", "qrels")
+    monkeypatch.setattr("builder.trec.to_release_ids", lambda run, folder: f"{run} by {folder}")
+    calls = recorded("builder.evaluation.qrel_boost", run_file)
+    written = recorded("builder.evaluation.write_run")
+    options = ("--out", "o.txt", "--weight", "2.5", "--tag", "mine")
+    assert run("boost", "r.txt", "x/qrels", "y/qrels", *options) == 0
+    assert read == [((Path("r.txt"), None), {})]
+    assert calls == [
+        (("run by x by y", ["qrels", "qrels"]), {"weight": 2.5, "tag": "mine"}),
+    ]
+    assert written == [((run_file, Path("o.txt")), {})]
+    assert capsys.readouterr().out == "wrote o.txt: 1,200 lines\n"
+
+
+@pytest.mark.parametrize("warning", ["odd\x1b", None])
+def test_runs_are_fused_down_to_a_depth(
+    warning: str | None, recorded: Recorder, capsys: Captured
+) -> None:
+    read = recorded("builder.trec.read_run", "run")
+    recorded("builder.evaluation.runs.dates.check_distinct_runs")
+    recorded("builder.evaluation.runs.dates.different_snapshots_warning", warning)
+    calls = recorded("builder.evaluation.reciprocal_rank_fusion", "fused")
+    written = recorded("builder.cli.runs.write_run_file")
+    assert run("fuse", "a", "b", "--out", "o", "--k", "7", "--depth", "9", "--tag", "t") == 0
+    assert read == [((Path("a"), 9), {}), ((Path("b"), 9), {})]
+    assert calls == [((["run", "run"],), {"k": 7, "tag": "t", "depth": 9})]
+    assert written == [(("fused", Path("o")), {})]
+    assert capsys.readouterr().err == ("warning: odd\\x1b\n" if warning else "")
+
+
 CLICK_OPTIONS = (
     *("--no-click", "skip", "--prior", "beta", "--prior-alpha", "2.5", "--prior-beta", "3.5"),
     *("--last", "time", "--iterations", "7"),
@@ -550,6 +590,55 @@ def test_options_of_trends_of_filtering(
         assert tuple(more) == expected
     else:
         assert len(more) == len(expected)
+
+
+def test_options_of_filtering_trends(recorded: Recorder, tmp_path: Path) -> None:
+    calls = recorded("builder.tasks.filtering.evaluate_filtering_trends", "report")
+    printed = recorded("builder.cli.trends._print_report")
+    (tmp_path / "truth").touch()
+    options = (
+        *("--measure", "recall", "--granularity", "week", "--cutoff", "5", "--relevance", "1"),
+        *("--assessors", "any", "--unjudged", "ignored", "--average", "micro", "--zeta", "2"),
+        *("--cutoff-rule", "above", "--residuals", "weighted", "--chart", "c.svg"),
+    )
+    assert run("trend", tmp_path / "truth", "a", *options) == 0
+    assert run("trend", "filtering", tmp_path / "truth", "a", "b") == 0
+    given = FilteringParameters(
+        granularity="week",
+        cutoffs=(5,),
+        relevance=1,
+        assessors="any",
+        unjudged="ignored",
+        average="micro",
+        zeta=2,
+        cutoff_rule="above",
+    )
+    plain = FilteringTrendParameters(filtering=FilteringParameters(cutoffs=SWEEP))
+    assert [arguments for arguments, _ in calls] == [
+        (tmp_path / "truth", [Path("a")], FilteringTrendParameters("recall", "weighted", given)),
+        (tmp_path / "truth", [Path("a"), Path("b")], plain),
+    ]
+    assert [arguments[1:] for arguments, _ in printed] == [
+        ("report", Path("c.svg")),
+        ("report", None),
+    ]
+
+
+def test_trends_of_a_table_may_be_plotted(
+    recorded: Recorder, tmp_path: Path, capsys: Captured
+) -> None:
+    frame = pl.DataFrame({"system": ["a"]})
+    trends = frame.with_columns(**dict.fromkeys(JSON_ONLY, pl.lit(1.0)))
+    report = SimpleNamespace(trends=trends, ranking=frame, comparisons=frame)
+    calls = recorded("builder.evaluation.snapshot_trend_report_from_file", report)
+    recorded("builder.evaluation.trend_chart", "<svg>é")
+    chart = tmp_path / "c.svg"
+    options = ("--residuals", "weighted", "--chart", chart)
+    assert run("trend", "scores", "s.tsv", *options) == 0
+    assert chart.read_text("utf-8") == "<svg>é"
+    assert calls == [((Path("s.tsv"), "weighted"), {})]
+    printed = "".join(f"{name}\nsystem\na\n\n" for name in ("trends", "ranking", "comparisons"))
+    assert capsys.readouterr().out == printed
 
 
 def test_trends_of_snapshots_are_fitted_without_resamples(
@@ -1165,3 +1254,20 @@ def test_an_option_with_a_wrong_value_is_named() -> None:
     with pytest.raises(UsageError, match=message):
         parse_options(ClickParameters, prior="beta", prior_alpha=-1, prior_beta=-2)
     assert parse_options(ClickParameters, prior_beta=2) == ClickParameters(prior_beta=2)
+
+
+def test_the_schema_of_findings_is_that_of_json(capsys: Captured) -> None:
+    from builder.collection.findings import FINDINGS_SCHEMA
+
+    assert run("schema", "findings") == 0
+    shown = capsys.readouterr().out
+    assert json.loads(shown) == FINDINGS_SCHEMA
+    assert shown.startswith('{\n "')
+
+
+def test_memory_is_limited_and_scratch_is_deleted() -> None:
+    with limits_with_temporary_folder("2GiB") as limits:
+        assert limits.memory == 2 * 2**30
+        assert limits.scratch.is_dir()
+        assert limits.scratch.name.startswith("longeval-")
+    assert not limits.scratch.exists()

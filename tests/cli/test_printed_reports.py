@@ -28,7 +28,7 @@ from builder.cli.json_output import (
 from builder.cli.judging import _print_agreement
 from builder.cli.options import OutputFormat
 from builder.cli.release import _print_import_plan, _print_import_report
-from builder.cli.simulate import _print_sanity_scores
+from builder.cli.simulate import _format_next_steps, _print_sanity_scores
 from builder.cli.translation import _print_model_properties, _print_summary
 from builder.cli.trends import _print_report as print_trends
 from builder.clicks import ModelComparison, ModelReport
@@ -395,6 +395,95 @@ def test_models_are_compared_by_both_conventions(capsys: Captured) -> None:
     ]
     _print_comparison(comparison, by_rank=False)
     assert capsys.readouterr().out.splitlines() == [*head, *lines[11:16]]
+
+
+def test_a_comparison_for_machines(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    score = ClickModelScore(-0.5, 1.25, 2.5, (1.0,), (2.0,))
+    comparison = ModelComparison(
+        1, 2, 3, (LogSummary("été", 4),), (ModelScores("rank-ctr", score, score),)
+    )
+    monkeypatch.setattr("builder.clicks.compare_models", lambda *_, **__: comparison)
+    assert run("clicks", "compare", "log", "--format", "json") == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith('{\n "train": 1,\n "test": 2,\n "unseen": 3,\n "logs": [\n  {\n')
+    assert '   "file": "été",\n' in shown
+    scores = {
+        "log_likelihood": -0.5,
+        "perplexity": 1.25,
+        "conditional_perplexity": 2.5,
+        "by_rank": [1.0],
+        "conditional_by_rank": [2.0],
+    }
+    assert json.loads(shown)["scores"] == [
+        {"model": "rank-ctr", "pyclick": scores, "per_rank": scores}
+    ]
+
+
+def test_agreement_for_machines(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    report = AgreementReport((), 0.25, None, 0, None)
+    monkeypatch.setattr("builder.judging.read_assessments", lambda sources: pl.DataFrame())
+    monkeypatch.setattr("builder.judging.measure_agreement", lambda *_: report)
+    assert run("assess", "agreement", "j.parquet", "--format", "json") == 0
+    assert capsys.readouterr().out == (
+        '{\n "assessors": [],\n "alpha_nominal": 0.25,\n "alpha_ordinal": null,\n "units": 0,\n'
+        ' "clicks": null\n}\n'
+    )
+
+
+@pytest.mark.parametrize("model", [None, "embedded"])
+@pytest.mark.parametrize("version", [Path("c/0.1.0"), None])
+def test_the_demo_tells_what_to_do_next(
+    model: str | None, version: Path | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = {"definition": {"parameters": {"translate": {"model": model}}}}
+    opened = SimpleNamespace(manifest=manifest)
+    monkeypatch.setattr("builder.collection.read.open_collection", lambda folder: opened)
+    folder = version or Path("c")
+    off = "translation  off; to enable it, set [translate] model in the definition"
+    assert _format_next_steps(Path("w"), BuildReport(Path("c"), version=version)).splitlines() == [
+        f"collection   {folder}",
+        "raw data     w",
+        *([off] if model is None else []),
+        "",
+        "Next steps:",
+        f"  {folder}/report.html",
+        f"  longeval validate {folder}",
+        "  longeval build w/workflow.toml --out c --explain",
+        f"  python -c \"import builder; print(builder.open_collection('{folder}').snapshots)\"",
+    ]
+
+
+def test_snapshots_are_summarized_in_two_tables(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    row = SimpleNamespace(
+        snapshot="2022-06",
+        documents=1200,
+        queries=30,
+        grades=(4, 5, 6),
+        added=None,
+        removed=7,
+        not_kept=8,
+        updated=9,
+    )
+    opened = SimpleNamespace(
+        snapshots=("2022-06",), snapshot=lambda name: SimpleNamespace(folder=Path(name))
+    )
+    collection, evidence = "builder.collection.read", "builder.collection.evidence"
+    monkeypatch.setattr(f"{collection}.open_collection", lambda folder: opened)
+    monkeypatch.setattr("builder.collection.summary.summarize_snapshots", lambda opened: [row])
+    monkeypatch.setattr(
+        f"{evidence}.click_crawl_and_translation_shares", lambda folders: [("clicked", [0.25])]
+    )
+    build_command.print_snapshot_statistics(BuildReport(Path("c")))
+    head = (
+        "snapshot  documents  queries  grade 0  grade 1  grade 2  added  removed  not kept  updated"
+    )
+    line = (
+        "2022-06       1,200       30        4        5        6      -        7         8        9"
+    )
+    shares = ["evidence  2022-06", "clicked    25.0 %"]
+    assert capsys.readouterr().out.splitlines() == ["", head, line, "", *shares, ""]
 
 
 SANITY = [
