@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.clicks import ModelReport, encoding, estimate_from_log
-from builder.clicks.log import REJECTED, STANDALONE, open_log
+from builder.clicks.log import REJECTED, STANDALONE, open_log, standalone_log_parameters
 from builder.clicks.log_conversion import row_count_if_readable_in_place
 from builder.clicks.log_summary import LogSummary
 from builder.clicks.priors import BetaPrior, Priors
@@ -153,6 +153,15 @@ def test_pages_have_at_most_65535_results(tmp_path: Path) -> None:
     assert report.log.rejected == {"too_many_results": 1}
     columns = ("query", "impressions", "clicks", "last_clicks")
     assert pl.read_parquet(out).select(columns).rows() == [("short", 65_535, 1, 1)]
+
+
+def test_a_log_alone_has_the_largest_limits_unless_others_are_set() -> None:
+    limits = ("max_query_chars", "max_results", "max_line_bytes")
+    alone = standalone_log_parameters(LogParameters())
+    assert [getattr(alone, name) for name in limits] == [65_536, 65_535, 16_777_216]
+    given = standalone_log_parameters(LogParameters(max_results=9, format="csv"))
+    assert [getattr(given, name) for name in limits] == [65_536, 9, 16_777_216]
+    assert given.format == "csv"
 
 
 def test_summaries_keep_three_examples_of_a_reason() -> None:
