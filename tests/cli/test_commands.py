@@ -104,6 +104,89 @@ def test_lists_of_urls_are_read_before_documents_are_built(
     assert read == ([("a", "b")] if is_read else [])
 
 
+WHOLE = ("check release", "check lists", "check topics", "run")
+
+
+@pytest.mark.parametrize(
+    ("options", "is_current", "called", "published"),
+    [
+        ({}, False, (*WHOLE, "check tables", "rerun damaged", "publish"), True),
+        ({"allow_empty": True}, False, (*WHOLE, "rerun damaged", "publish"), True),
+        ({}, True, WHOLE, False),
+        ({"until": "log"}, False, ("check lists", "run"), False),
+        ({"snapshots": ("2022-06",)}, False, ("check lists", "run"), False),
+        ({"snapshots": ("2022-06",), "until": "log"}, False, ("check lists", "run"), False),
+        ({"explain": True}, False, ("explain refusal",), False),
+        ({"explain": True, "until": "log"}, False, (), False),
+    ],
+)
+def test_whole_collections_are_published_unless_they_are_up_to_date(
+    options: dict[str, Any],
+    is_current: bool,
+    called: tuple[str, ...],
+    published: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    calls: list[str] = []
+
+    def note(name: str, result: Any = None) -> Callable[..., Any]:
+        def call(*_: object) -> Any:
+            calls.append(name)
+            return result
+
+        return call
+
+    collection = SimpleNamespace(name="mine", version="1.0.0")
+    definition = SimpleNamespace(
+        workflow=SimpleNamespace(collection=collection),
+        resolve_path=lambda name: tmp_path / name,
+        check_snapshot_names=lambda names, option: None,
+    )
+    ran, planned = [StepResult(STEPS[0], ("new",))], [StepResult(STEPS[0], ())]
+    made: list[Any] = []
+
+    def make_runner(*arguments: Any) -> SimpleNamespace:
+        made.extend(arguments[3:6])
+        return SimpleNamespace(
+            dry_run=lambda steps: planned,
+            run=note("run", ran),
+            rerun_damaged_steps=note("rerun damaged"),
+        )
+
+    pipeline = SimpleNamespace(plan_steps=lambda *_: STEPS, stages=())
+    replaced: dict[str, Any] = {
+        "PIPELINE": pipeline,
+        "Runner": make_runner,
+        "count_usable_cores": lambda: 5,
+        "_check_release_unchanged": note("check release"),
+        "_explain_refusal": note("explain refusal", "released"),
+        "_check_url_lists": note("check lists"),
+        "check_topics_unchanged": note("check topics", ("eau",)),
+        "is_published_and_current": lambda *_: is_current,
+        "check_tables_not_empty": note("check tables"),
+        "publish_version": note("publish"),
+    }
+    for name, value in replaced.items():
+        monkeypatch.setattr(building, name, value)
+    monkeypatch.setattr(building.Definition, "load", lambda file: definition)
+    report = building.build("w.toml", **options)
+    is_whole, is_explained = not {"until", "snapshots"} & options.keys(), "explain" in options
+    assert tuple(calls) == called
+    assert report == BuildReport(
+        tmp_path / "collections" / "mine",
+        planned if is_explained else ran,
+        version=tmp_path / "collections/mine/1.0.0" if is_whole and not is_explained else None,
+        published=published,
+        topic_changes=("eau",) if is_whole and not is_explained else (),
+        refusal="released" if is_whole and is_explained else "",
+    )
+    assert (*made[:2], type(made[2])) == (5, 4 * 2**30, NoProgress)
+    progress = NoProgress()
+    building.build("w.toml", tmp_path / "o", threads=3, memory="1GiB", progress=progress, **options)
+    assert made[3:] == [3, 2**30, progress]
+
+
 def test_versions_are_rebuilt_elsewhere_and_compared_file_by_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
