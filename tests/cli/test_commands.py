@@ -371,6 +371,46 @@ def test_drift_uses_what_the_collection_knows(
     assert nothing == drifting.OptionalInputs()
 
 
+@pytest.mark.parametrize("is_imported", [True, False])
+def test_ids_of_a_release_are_made_stable_before_snapshots_are_compared(
+    is_imported: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    compared: list[Any] = []
+
+    def compare(out: Path, tables: Any, params: Any, *more: Any) -> tuple[str, None]:
+        compared.append((out, tables, params.model_dump()))
+        return "series", None
+
+    monkeypatch.setattr(drifting, "write_tables_with_stable_ids", lambda *_: STABLE)
+    monkeypatch.setattr(drifting, "_open_optional_inputs", lambda *_: None)
+    monkeypatch.setattr(drifting, "compare_snapshots", compare)
+    monkeypatch.setattr(drifting, "measure_all_snapshots", lambda *arguments: arguments)
+    (tmp_path / "snapshots/2022-08").mkdir(parents=True)
+    (tmp_path / "snapshots/2022-08/click_diagnostics.parquet").touch()
+    (tmp_path / "snapshots/2022-08/queries.parquet").touch()
+    definition: dict[str, Any] = {"imported": {}} if is_imported else {}
+    definition["parameters"] = {"changes": {"shingle": 7}}
+    collection: Any = SimpleNamespace(path=tmp_path, manifest={"definition": definition})
+    limits: Any = SimpleNamespace(scratch=tmp_path, with_scratch_folder=lambda name: name)
+    pair = ("2022-06", "2022-08")
+    found: Any = drifting._compute_pair_drift(collection, pair, limits, NoProgress())
+    ((out, tables, params),) = compared
+    assert out.is_dir()
+    assert params["shingle"] == 7
+    assert {kind: list(names) for kind, names in tables.items()} == {
+        kind: ["2022-06", "2022-08"] for kind in ("documents", "queries", "qrels")
+    }
+    own = (tmp_path / "snapshots/2022-08/queries.parquet",)
+    later = tables["queries"]["2022-08"]
+    assert (later == "stable queries") if is_imported else (later.paths == own)
+    series, changes, _, _, diagnostics = found
+    assert (series, changes.shingle) == ("series", 7)
+    assert list(diagnostics) == ["2022-08"]
+
+
+STABLE = {kind: f"stable {kind}" for kind in ("documents", "queries", "qrels")}
+
+
 @pytest.fixture
 def demo(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The demo without its world, its build and its scores."""
