@@ -5,7 +5,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builder.clicks.statistics import (
@@ -151,6 +151,7 @@ def test_every_option_equals_the_reference(
 
 
 @settings(max_examples=examples(40), deadline=None)
+@example([(None, query) for query in (2**64 - 1, 3 * 2**62, 2**63, 2**62, 1, 0)])
 @given(st.lists(st.tuples(st.none(), st.integers(0, 2**64 - 1)), min_size=1, max_size=6))
 def test_counting_in_ranges_of_queries_changes_nothing(drawn: list[tuple[None, int]]) -> None:
     log: Log = [(user, query, [3, 1, 2], [2]) for user, query in drawn]
