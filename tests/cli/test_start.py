@@ -107,14 +107,45 @@ def test_wrong_new_ones(tmp_path: Path) -> None:
         create_definition(tmp_path, "../Mine", ["2022-06"])
     with pytest.raises(UsageError, match="expected a month such as 2022-06, found '2022-13'"):
         create_definition(tmp_path, "mine", ["2022-13"])
-    with pytest.raises(UsageError, match="in chronological order"):
-        create_definition(tmp_path, "mine", ["2022-07", "2022-06"])
+    with pytest.raises(UsageError, match="expected a month such as 2022-06, found '9999-12'"):
+        create_definition(tmp_path, "mine", ["9999-12"])
+    for months in (("2022-07", "2022-06"), ("2022-06", "2022-06")):
+        message = f"in chronological order, found {months[0]}, {months[1]}$"
+        with pytest.raises(UsageError, match=message):
+            create_definition(tmp_path, "mine", months)
     with pytest.raises(UsageError, match="at least one month"):
         create_definition(tmp_path, "mine", [])
     (tmp_path / "topics.tsv").write_text("")
     with pytest.raises(UsageError, match="already exists; choose another folder"):
         create_definition(tmp_path, "mine", ["2022-06"])
     assert not (tmp_path / "workflow.toml").exists()
+
+
+def test_a_new_definition_explains_its_keys_and_ends_months_at_the_next(tmp_path: Path) -> None:
+    home = tmp_path / "a" / "b"
+    (home / "logs").mkdir(parents=True)
+    path, topics = create_definition(home, "mine", ["2022-11", "2022-12"])
+    text = path.read_text("utf-8")
+    assert text.startswith(
+        f"# Definition of a test collection. Build it with:  longeval build {path}\n"
+        "# Paths are relative to this file; folders and globs are expanded to files.\n"
+        "# Every parameter is listed with its default; uncomment a line to change it.\n"
+        "\n[collection]\n"
+        "# Short name, also used as the name of the output folder\n"
+        'name = "mine"\n'
+    )
+    assert (
+        '\n[[snapshots]]\nname = "2022-12"\n'
+        "start = 2022-12-01  # midnight in UTC; in another time zone: 2022-12-01T00:00:00+02:00\n"
+        "end = 2023-01-01    # exclusive\n"
+    ) in text
+    assert "\nend = 2022-12-01    # exclusive\n" in text
+    assert "\n[translate]  # translation from French to English.\n" in text
+    assert "\n# Beam size; 1 selects greedy decoding\n# beam_size = 1\n" in text
+    assert "\n# fields.query = " in text
+    assert "\n# retry = true\n" in text
+    assert topics.read_text("utf-8").startswith("topic_id\tlabel\tlanguage\taliases\tsource\n")
+    assert sorted(part.name for part in home.iterdir() if part.is_dir()) == ["crawls", "logs"]
 
 
 def test_toml_of_hostile_values() -> None:
@@ -138,6 +169,7 @@ def test_the_doctor_finds_this_machine_well(tmp_path: Path, capsys: Captured) ->
 def test_a_name_is_made_of_a_folder(tmp_path: Path) -> None:
     assert default_collection_name(tmp_path / "My Data (été)") == "my-data-ete"
     assert default_collection_name(tmp_path / "...") == "collection"
+    assert default_collection_name(tmp_path / ("a" * 70)) == "a" * 64
     assert run("new", tmp_path / "Mes Données", "--snapshot", "2022-06") == 0
     assert 'name = "mes-donnees"' in (tmp_path / "Mes Données" / "workflow.toml").read_text()
 
@@ -203,7 +235,48 @@ def test_the_doctor_wants_a_new_python_and_a_folder_that_is_writable(
     assert disk == diagnosis.Diagnosis("disk", "bad", f"{tmp_path}: no write permission")
 
 
+def test_the_doctor_looks_at_both_disks_if_one_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for name, problem in (("file", "expected a folder, found a file"), ("none", "No such file")):
+        disk, temporary = diagnosis._check_folders_and_disk_space(tmp_path / name)
+        assert (disk.name, disk.status) == ("disk", "bad")
+        assert disk.detail.startswith(f"{tmp_path / name}: {problem}")
+        assert temporary.name == "temporary files"
+
+
+def test_the_doctor_tells_why_the_bundled_model_cannot_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnosis, "bundled_model_folder", lambda: tmp_path)
+    found = diagnosis._check_bundled_model()
+    assert (found.name, found.status) == ("bundled model", "bad")
+    assert found.detail.startswith(f"{tmp_path}")
+
+
+def test_the_doctor_loads_every_plug_in_although_some_are_broken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def find(group: str) -> dict[str, SimpleNamespace]:
+        if group == "verdicts":
+            raise UsageError("declared twice")
+        points = ("odd", "fine") if group == "checks" else ()
+        return {name: SimpleNamespace(dist=None, value=f"{name}:X") for name in points}
+
+    def load(group: str, name: str) -> None:
+        if name == "odd":
+            raise UsageError("failed to load")
+
+    monkeypatch.setattr(diagnosis, "find_plugins", find)
+    monkeypatch.setattr(diagnosis, "load_plugin", load)
+    assert list(diagnosis._check_plugins()) == [
+        diagnosis.Diagnosis("plug-ins verdicts", "bad", "declared twice"),
+        diagnosis.Diagnosis("plug-in odd", "bad", "failed to load"),
+        diagnosis.Diagnosis("plug-in fine", "good", "checks, from fine:X"),
+    ]
+
+
 def test_the_doctor_names_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert diagnosis._installed_version("no-package-of-this-name") is None
     required = ["polars>=1", 'ray[default]; extra == "ray"', 'x-y.z ; extra == "evaluation"']
     monkeypatch.setattr(diagnosis, "requires", lambda name: required)
     assert diagnosis._required_packages(None) == ["polars"]

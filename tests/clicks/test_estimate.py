@@ -119,8 +119,33 @@ def test_diagnostics_are_counts_out_of_totals(run_estimate: Any) -> None:
     }
 
 
-def test_clicks_of_variants_are_counted_together(run_estimate: Any, table: Any) -> None:
-    variants = table([(7, 7, None, "a", 1.0, "itself"), (8, 7, None, "b", 0.9, "edit")], Variants)
+def test_pairs_that_no_impression_counts_are_in_no_diagnostic(run_estimate: Any) -> None:
+    log = [(None, 8, [11, 12], [1]), (None, 8, [77], [])]
+    out, _ = run_estimate(log, ClickParameters(prior="beta", no_click="skip"))
+    rows = pl.read_parquet(out / "click_diagnostics.parquet")
+    pairs = rows.filter(pl.col("measure").str.starts_with("pairs_"))
+    assert pairs.select("measure", "count", "total").rows() == [
+        ("pairs_clicked", 1, 2),
+        ("pairs_examined_once", 1, 2),
+        ("pairs_never_examined", 1, 2),
+    ]
+
+
+def test_the_most_active_percent_of_102_users_are_two(run_estimate: Any) -> None:
+    log = [(user, 8, [11], [1]) for user in range(102) for _ in range(1 + user % 2)]
+    out, _ = run_estimate(log, UNIFORM)
+    rows = pl.read_parquet(out / "click_diagnostics.parquet")
+    (found,) = rows.filter(measure="impressions_of_top_percent_of_users").to_dicts()
+    assert (found["count"], found["total"]) == (4, 153)
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_clicks_of_variants_are_counted_together(
+    run_estimate: Any, table: Any, is_listed: bool
+) -> None:
+    """A query that is not listed represents itself."""
+    rows = [(7, 7, None, "a", 1.0, "itself"), (8, 7, None, "b", 0.9, "edit")]
+    variants = table(rows if is_listed else rows[1:], Variants)
     apart, _ = run_estimate(LOG, UNIFORM, queries=(7, 8))
     together, ledger = run_estimate(LOG, UNIFORM, queries=(7, 8), variants=variants)
     assert ledger.rows_out == 4
@@ -135,10 +160,11 @@ def test_excluded_users_are_not_counted(run_estimate: Any, table: Any) -> None:
         [("user", 1, "bot", "list", "1", 0.9), ("user", 2, "bot", "list", "1", 0.1)], Verdicts
     )
     filters = (VerdictFilter(name="bots", kind="user", label="bot"),)
-    out, ledger = run_estimate(LOG, UNIFORM, queries=(7, 8), verdicts=verdicts, filters=filters)
-    assert (ledger.rows_in, ledger.rows_out) == (5, 2)
+    log = [*LOG, (2, 8, [12, 11], [1])]
+    out, ledger = run_estimate(log, UNIFORM, queries=(7, 8), verdicts=verdicts, filters=filters)
+    assert (ledger.rows_in, ledger.rows_out) == (6, 3)
     assert rejected(out) == {"query_not_selected": 1, "user_left_out": 2}
-    kept, _ = run_estimate(LOG[2:4], UNIFORM)
+    kept, _ = run_estimate([*log[2:4], log[5]], UNIFORM)
     assert estimates(out).equals(estimates(kept))
 
 

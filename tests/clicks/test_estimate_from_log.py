@@ -3,23 +3,30 @@
 import gzip
 import re
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.clicks import encoding, estimate_from_log
-from builder.clicks.log import REJECTED, STANDALONE, open_log
+from builder.clicks import ModelReport, encoding, estimate_from_log
+from builder.clicks.log import REJECTED, STANDALONE, open_log, standalone_log_parameters
+from builder.clicks.log_conversion import row_count_if_readable_in_place
+from builder.clicks.log_summary import LogSummary
+from builder.clicks.priors import BetaPrior, Priors
 from builder.errors import DataError, FormatError, UsageError
-from builder.parameters import CLICK_MODELS, ClickParameters
+from builder.parameters import CLICK_MODELS, ClickParameters, LogParameters
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import PairStatistics
 from tests.clicks.log_files import RECORDS, lines, random_records, written
+from tests.thorough import examples
 
 COLUMNS = [
     "query", "url", "impressions", "examinations", "clicks", "last_clicks",
@@ -37,15 +44,152 @@ EXPECTED = [
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.json.zst", "a.parquet"])
 def test_estimates_of_raw_strings(tmp_path: Path, name: str) -> None:
-    out = tmp_path / "out.parquet"
-    report = estimate_from_log(written(tmp_path, RECORDS, name), "sdbn", out, params=UNIFORM)
+    log, out = written(tmp_path, RECORDS, name), tmp_path / "new" / "folder" / "out.parquet"
+    report = estimate_from_log(log, "sdbn", out, params=UNIFORM)
     found = pl.read_parquet(out)
     assert found.columns == COLUMNS
     assert found.rows() == EXPECTED
     PairStatistics.validate(found)
-    assert (report.log.records, report.log.impressions) == (3, 3)
-    assert (report.pairs, report.never_examined) == (5, 1)
-    assert report.clicks == sum(found["clicks"]) > 0
+    assert report == ModelReport(
+        log=LogSummary(str(log), records=3),
+        pairs=5,
+        never_examined=1,
+        clicks=2,
+        priors=Priors(BetaPrior(1, 1), BetaPrior(1, 1)),
+    )
+
+
+def test_pairs_of_skipped_pages_are_not_written(tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    params = ClickParameters(prior="beta", no_click="skip")
+    for model in ("sdbn", "cascade"):
+        report = estimate_from_log(written(tmp_path, RECORDS), model, out, params=params)
+        assert pl.read_parquet(out).select(COLUMNS[:6]).rows() == [row[:6] for row in EXPECTED[2:]]
+        assert (report.pairs, report.never_examined, report.clicks) == (3, 1, 2)
+        assert (report.priors is None) == (model == "cascade")
+
+
+STRINGS, CODES = pa.list_(pa.string()), pa.dictionary(pa.int8(), pa.string())
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        ({"query": pa.string(), "results": STRINGS, "clicks": pa.list_(pa.int64())}, 2),
+        ({"query": CODES, "results": pa.large_list(CODES), "clicks": pa.list_(pa.uint16())}, 2),
+        ({"query": pa.large_string(), "results": STRINGS, "clicks": pa.list_(pa.int8())}, 2),
+        ({"user": pa.string(), "query": pa.string(), "results": STRINGS, "clicks": STRINGS}, None),
+        (
+            {
+                "user": pa.large_string(),
+                "query": CODES,
+                "results": STRINGS,
+                "clicks": pa.list_(pa.int8()),
+            },
+            2,
+        ),
+        (
+            {"user": pa.int64(), "query": CODES, "results": STRINGS, "clicks": pa.list_(pa.int8())},
+            None,
+        ),
+        ({"query": pa.int64(), "results": STRINGS, "clicks": pa.list_(pa.int64())}, None),
+        ({"query": pa.string(), "results": pa.string(), "clicks": pa.list_(pa.int64())}, None),
+        (
+            {"query": CODES, "results": pa.list_(pa.int64()), "clicks": pa.list_(pa.int64())},
+            None,
+        ),
+        ({"query": pa.string(), "results": STRINGS, "clicks": pa.int64()}, None),
+        ({"query": pa.string(), "results": STRINGS, "clicks": pa.list_(pa.float64())}, None),
+        ({"query": pa.string(), "results": STRINGS}, None),
+        ({}, None),
+    ],
+)
+def test_parquet_is_read_in_place_if_its_columns_fit(
+    tmp_path: Path, columns: dict[str, pa.DataType], rows: int | None
+) -> None:
+    path = tmp_path / "log.parquet"
+    columns = {"other": pa.int64(), **columns}
+    arrays = [pa.nulls(2, pa.string() if kind == CODES else kind) for kind in columns.values()]
+    cast = [array.cast(kind) for array, kind in zip(arrays, columns.values(), strict=True)]
+    pq.write_table(pa.table(cast, names=list(columns)), path)
+    assert row_count_if_readable_in_place(path) == rows
+
+
+def test_lines_are_not_read_in_place(tmp_path: Path) -> None:
+    assert row_count_if_readable_in_place(written(tmp_path, RECORDS)) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "params", "is_converted"),
+    [
+        ("eau douce", STANDALONE, False),
+        ("", STANDALONE, False),
+        (None, STANDALONE, False),
+        ("eau  douce", STANDALONE, True),
+        ("w" * 65_536, STANDALONE, False),
+        ("w" * 65_537, STANDALONE, True),
+        ("eau", STANDALONE.model_copy(update={"max_results": 9}), True),
+    ],
+)
+def test_parquet_is_converted_only_if_it_must_be(
+    tmp_path: Path, query: str | None, params: LogParameters, is_converted: bool
+) -> None:
+    """A query that is too long is rejected by the conversion."""
+    log = written(tmp_path, [{**RECORDS[0], "query": q} for q in (query, "x")], "log.parquet")
+    with duckdb.connect() as connection:
+        summary = open_log(connection, log, ResourceLimits(tmp_path), NoProgress(), params)
+        used = connection.execute("SELECT count(*) FROM used_impressions").fetchall()
+    assert (tmp_path / "decoded.parquet").exists() == is_converted
+    assert summary.records == 2
+    assert used == [(1 if not query or len(query) > 65_536 else 2,)]
+
+
+def test_pages_have_at_most_65535_results(tmp_path: Path) -> None:
+    log, out = tmp_path / "log.parquet", tmp_path / "out.parquet"
+    rows = [("short", ["a"] * 65_535, [65_535]), ("long", ["a"] * 65_536, [1])]
+    names = {"query": pl.String, "results": pl.List(pl.String), "clicks": pl.List(pl.Int64)}
+    pl.DataFrame(rows, names, orient="row").write_parquet(log)
+    report = estimate_from_log(log, "sdbn", out, params=UNIFORM)
+    assert report.log.rejected == {"too_many_results": 1}
+    columns = ("query", "impressions", "clicks", "last_clicks")
+    assert pl.read_parquet(out).select(columns).rows() == [("short", 65_535, 1, 1)]
+
+
+def test_a_log_alone_has_the_largest_limits_unless_others_are_set() -> None:
+    limits = ("max_query_chars", "max_results", "max_line_bytes")
+    alone = standalone_log_parameters(LogParameters())
+    assert [getattr(alone, name) for name in limits] == [65_536, 65_535, 16_777_216]
+    given = standalone_log_parameters(LogParameters(max_results=9, format="csv"))
+    assert [getattr(given, name) for name in limits] == [65_536, 9, 16_777_216]
+    assert given.format == "csv"
+
+
+def test_summaries_keep_three_examples_of_a_reason() -> None:
+    summary = LogSummary("log.jsonl", records=9)
+    for number in (2, 3, 5, 8):
+        summary.add_reject("not_json", number)
+    summary.add_reject("bad_query", 9)
+    assert summary == LogSummary(
+        "log.jsonl",
+        records=9,
+        rejected=Counter({"not_json": 4, "bad_query": 1}),
+        examples={"not_json": [2, 3, 5], "bad_query": [9]},
+    )
+    assert summary.impressions == 4
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
+def test_rejected_clicks_are_noted_beside_pages_with_clicks(tmp_path: Path, name: str) -> None:
+    """Two of twelve pages with clicks: too few of the 32 pages for advice on all rejects."""
+    page = {"query": "eau", "results": ["a", "b"]}
+    clicks = [[3]] * 2 + [[1]] * 10 + [[]] * 20
+    log = written(tmp_path, [page | {"clicks": ranks} for ranks in clicks], name)
+    report = estimate_from_log(log, "sdbn", tmp_path / "out.parquet")
+    (note,) = report.log.notes
+    assert note == (
+        "2 of 12 records with clicks were rejected as click_not_shown: clicked ranks start at 1; "
+        "if clicks are flags or ids, set log.click_form"
+    )
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
@@ -323,15 +467,20 @@ def test_invalid_arguments(tmp_path: Path) -> None:
 def test_arrays_beyond_the_memory_limit_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Two results on two pages; half of the memory is available."""
     monkeypatch.setattr(encoding, "BYTES_PER_RESULT", 2**30)
-    log = written(tmp_path, [{"query": "eau", "results": ["a", "b"], "clicks": []}])
+    pages = [{"query": query, "results": ["a"], "clicks": []} for query in ("eau", "eaux")]
+    log, out = written(tmp_path, pages), tmp_path / "out.parquet"
     message = (
-        "2 results on distinct result pages need about 2048 MiB of memory, but only 512 MiB are "
-        "available; increase --memory to 4097 MiB"
+        "^2 results on distinct result pages need about 2048 MiB of memory, but only 512 MiB are "
+        "available; increase --memory to 4097 MiB, or use the model sdbn, which keeps no result "
+        "pages in memory$"
     )
     limits = ResourceLimits(tmp_path, memory=2**30)
     with pytest.raises(UsageError, match=message):
-        estimate_from_log(log, "dbn", tmp_path / "out.parquet", limits=limits)
+        estimate_from_log(log, "dbn", out, limits=limits)
+    monkeypatch.setattr(encoding, "BYTES_PER_RESULT", 2**28)
+    assert estimate_from_log(log, "dbn", out, limits=limits).pairs == 2
 
 
 def test_a_failed_run_leaves_the_old_output(tmp_path: Path) -> None:
@@ -375,6 +524,7 @@ RESULTS = [["a", "b"], ["a"], ["http://a http://b"], ["a", None], ["a", ""], [],
 CLICKS = [[1], [2, 1], [], [3], [0], [None], None]
 
 
+@settings(max_examples=examples(100))
 @given(st.lists(st.tuples(*map(st.sampled_from, (QUERIES, RESULTS, CLICKS))), max_size=12))
 def test_parquet_read_in_place_equals_converted(
     records: list[tuple[str | None, list[str | None] | None, list[int | None] | None]],

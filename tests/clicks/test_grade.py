@@ -1,11 +1,16 @@
 """The stage `grades`: what is judged, what is not, frozen cuts, manual grades, sensitivity."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
+from builder.clicks.click_grades import read_priors
+from builder.clicks.grading import _snapshot_with_fitted_thresholds
+from builder.clicks.priors import BetaPrior, Priors
 from builder.errors import DataError, FormatError
 from builder.io.sources import Source
 from builder.io.tables import Table, table_at
@@ -83,6 +88,82 @@ def test_hand_graded_pairs(graded: Any) -> None:
     assert qrels["score_low"][0] == pytest.approx(1 - 0.95 ** (1 / 9), abs=1e-6)
     assert qrels["score_high"][0] == pytest.approx(1 - 0.05 ** (1 / 9), abs=1e-6)
     assert qrels["manual_grade"].null_count() == 3
+    cuts = pl.read_parquet(out / "grade_cuts.parquet").select("grade", "cut", "policy")
+    assert cuts.rows() == [(1, 0.2, "fixed"), (2, 0.5, "fixed")]
+
+
+def priors_of(rows: list[tuple[float | None, ...]]) -> Priors | None:
+    """Read the priors of estimates of which nothing else is given."""
+    kinds = ("attractiveness", "satisfaction")
+    names = [f"{kind}_{part}" for kind in kinds for part in ("alpha", "beta")]
+    frame = pl.DataFrame(rows, dict.fromkeys(names, pl.Float64), orient="row")
+    with duckdb.connect() as connection:
+        connection.register("click_estimates", frame.to_arrow())
+        return read_priors(connection)
+
+
+ALL_NULL, ONE, OTHER = (None,) * 4, (0.5, 2.0, 3.0, 0.25), (0.5, 2.0, 3.0, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("rows", "priors"),
+    [
+        ([], Priors(BetaPrior(1, 1), BetaPrior(1, 1))),
+        ([ALL_NULL, ALL_NULL], None),
+        ([ONE, ONE], Priors(BetaPrior(0.5, 2), BetaPrior(3, 0.25))),
+    ],
+)
+def test_priors_are_read_from_the_estimates(
+    rows: list[tuple[float | None, ...]], priors: Priors | None
+) -> None:
+    assert priors_of(rows) == priors
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([ONE, OTHER], "(0.5, 2.0, 3.0, 0.25) and (0.5, 2.0, 3.0, 0.75)"),
+        ([ALL_NULL, ONE], "(None, None, None, None) and (0.5, 2.0, 3.0, 0.25)"),
+        ([(0.5, 2.0, None, None)], "(0.5, 2.0, None, None)"),
+    ],
+)
+def test_priors_that_differ_are_refused(rows: list[tuple[float | None, ...]], found: str) -> None:
+    with pytest.raises(DataError) as refused:
+        priors_of(rows)
+    start, _, end = str(refused.value).partition(", found ")
+    assert start == (
+        "click estimates: expected the same prior (alpha and beta of attractiveness, then of "
+        "satisfaction) in every row"
+    )
+    priors, _, advice = end.partition("; ")
+    assert sorted(priors.split(" and ")) == sorted(found.split(" and "))
+    assert advice == (
+        "to merge the estimates of several logs, add their counts instead of concatenating the "
+        "tables"
+    )
+
+
+def test_pairs_that_were_never_examined_lack_no_score(graded: Any) -> None:
+    _, ledger, qrels = graded(rows=[row(1, 15, 0, 0, 0)])
+    assert (ledger.rows_in, ledger.rejected["never_examined"], qrels.height) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "snapshot", "expected"),
+    [
+        ("target_shares", "2022-06", ()),
+        ("target_shares", "2022-07", ("2022-06",)),
+        ("target_shares", "2022-08", ("2022-06",)),
+        ("fixed", "2022-07", ()),
+        ("credible", "2022-07", ()),
+    ],
+)
+def test_fitted_cuts_are_reused_in_all_later_snapshots(
+    policy: Any, snapshot: str, expected: tuple[str, ...]
+) -> None:
+    names = ("2022-06", "2022-07", "2022-08")
+    workflow: Any = SimpleNamespace(snapshot_names=names, qrels=QrelParameters(policy=policy))
+    assert _snapshot_with_fitted_thresholds(workflow, snapshot) == expected
 
 
 def test_judged_queries_count_their_judgements(graded: Any) -> None:
@@ -108,6 +189,11 @@ def test_cuts_of_the_first_snapshot_hold_for_the_next(graded: Any) -> None:
     assert qrels["grade"].to_list() == [0, 1, 1, 1]  # the two scores of .5 cannot be told apart
     cuts = table_at(first, "grade_cuts", GradeCuts)
     GradeCuts.validate(cuts.scan().collect())
+    # fitted to the four pairs that are judged: halfway between .1 and .2, and just above .5
+    assert cuts.scan().select("grade", "cut").collect().rows() == [
+        (1, pytest.approx(0.15)),
+        (2, 0.5000000000000001),
+    ]
     later = [row(1, doc, 20, clicks, clicks) for doc, clicks in ((11, 9), (12, 10), (13, 19))]
     frozen, _, qrels = graded(rows=later, params=params, cuts=[cuts])
     assert qrels["grade"].to_list() == [1, 1, 2]
@@ -128,6 +214,26 @@ def test_sensitivity_counts_flips(graded: Any) -> None:
     assert flips["cuts_10_percent_higher"] == [(0, 0), (1, 0), (2, 1)]
     # other examinations 2 (too few), 3 (a = 2/5) and 8 (a = .5)
     assert flips["other_no_click_rule"] == [(0, -1), (1, 1), (2, 2)]
+
+
+def test_cuts_are_moved_by_a_tenth(graded: Any) -> None:
+    """Scores of .17, .19, .21 and .23 beside a cut of .2, and of .46, .48 and .53 beside .5."""
+    counts = ((98, 16), (98, 18), (98, 20), (98, 22), (48, 22), (48, 23), (98, 52))
+    rows = [row(1, 11 + n, e, c, c, e if n else None) for n, (e, c) in enumerate(counts)]
+    out, _, qrels = graded(rows=rows, crawl=range(11, 20))
+    assert qrels["grade"].to_list() == [0, 0, 1, 1, 1, 1, 2]
+    table = pl.read_parquet(out / "grade_sensitivity.parquet")
+    columns = ("grade", "other_grade", "pairs")
+    found = {
+        name: sorted(part.select(columns).rows()) for (name,), part in table.group_by("scenario")
+    }
+    # the pair with .17, whose examinations under the other rule are unknown, is not counted
+    assert found == {
+        "published": [(0, 0, 1), (1, 1, 4), (2, 2, 1)],
+        "cuts_10_percent_lower": [(0, 1, 1), (1, 1, 2), (1, 2, 2), (2, 2, 1)],
+        "cuts_10_percent_higher": [(0, 0, 1), (1, 0, 1), (1, 1, 3), (2, 1, 1)],
+        "other_no_click_rule": [(0, 0, 1), (1, 1, 4), (2, 2, 1)],
+    }
 
 
 def test_sensitivity_counts_every_graded_pair(graded: Any) -> None:

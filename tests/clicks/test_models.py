@@ -224,6 +224,112 @@ def naive_chain(log: Log, name: str, iterations: int) -> list[float]:
     return a
 
 
+def pyclick_marginals(
+    a: list[float], s: list[float], going: tuple[float, float, float]
+) -> tuple[list[float], list[float], list[float], list[float]]:
+    """What PyClick computes of a page without its clicks, result by result.
+
+    Returns:
+        P(examined); P(click at or below | examined), if nobody is satisfied; the same of the next
+        result; P(no click on as many results from the top as there are below).
+    """
+    size = len(a)
+    examined, ahead, silence = [1.0], [0.0], [1.0]
+    for k in range(size - 1):
+        on = a[k] * (1 - s[k]) * going[1] + a[k] * s[k] * going[2] + (1 - a[k]) * going[0]
+        examined.append(examined[-1] * on)
+    for k in reversed(range(size)):
+        ahead.insert(0, a[k] + (1 - a[k]) * going[0] * ahead[0])
+    reached = 1.0
+    for k in range(size - 1):
+        silence.append(silence[-1] - reached * a[k])
+        reached *= (1 - a[k]) * going[0]
+    return examined, ahead[:size], ahead[1:], silence[::-1]
+
+
+def pyclick_transitions(
+    a: list[float],
+    s: list[float],
+    going: tuple[float, float, float],
+    clicks: list[int],
+    silence: list[float],
+) -> list[dict[tuple[int, int, int], float]]:
+    """P(examined, satisfied, next one examined | clicks) of each result, by its factors.
+
+    Attraction does not enter. On a page without clicks, "the last click lies beyond the page": the
+    user always continues.
+    """
+    last, found, examined = max(clicks, default=len(a) + 1), [], 1.0
+    for k, silent in enumerate(silence):
+        click = k + 1 in clicks
+        factors = {}
+        for e, content, on in product((0, 1), repeat=3):
+            p = examined if e else 1 - examined
+            p *= float(e or not click)
+            p *= (s[k] if content else 1 - s[k]) if click else float(not content)
+            continues = going[click + content] if e else 0.0
+            p *= continues if on else 1 - continues
+            p *= silent if on and last <= k + 1 else float(on or last <= k + 1)
+            factors[e, content, on] = p
+        total = sum(factors.values())
+        found.append({key: p / total for key, p in factors.items()})
+        after = (1 - s[k]) * going[1] + s[k] * going[2]
+        skip = going[0] * (1 - a[k]) * examined / (1 - a[k] * examined)
+        examined = after if click else skip
+    return found
+
+
+def naive_pyclick(
+    log: Log, name: str, iterations: int
+) -> tuple[list[float], list[float], tuple[float, float, float]]:
+    """Expectation-maximization as PyClick does it, one page at a time, under Beta(1, 1)."""
+    is_ccm = name == "ccm-pyclick"
+    a, s, going = [0.5] * 8, [0.5] * 8, (0.5, 0.5, 0.5 if is_ccm else 0.0)
+    for _ in range(iterations):
+        pairs, content = ([[1.0, 2.0] for _ in range(8)] for _ in range(2))
+        on = [[1.0, 2.0] for _ in range(3)]
+        for results, clicks in log:
+            local_a, local_s = [a[p] for p in results], [(a if is_ccm else s)[p] for p in results]
+            examined, ahead, below, silence = pyclick_marginals(local_a, local_s, going)
+            last = max(clicks, default=len(results) + 1)
+            states = pyclick_transitions(local_a, local_s, going, clicks, silence)
+            for k, (pair, state) in enumerate(zip(results, states, strict=True)):
+                click = int(k + 1 in clicks)
+                pairs[pair][0] += click
+                pairs[pair][1] += 1
+                if k + 1 > last:
+                    missed = (1 - examined[k]) * local_a[k]
+                    pairs[pair][0] += missed / (1 - examined[k] * ahead[k])
+                target = pairs if is_ccm else content
+                target[pair][1] += click
+                if k + 1 == last:
+                    after = (1 - local_s[k]) * going[1] + local_s[k] * going[2]
+                    target[pair][0] += local_s[k] / (1 - after * below[k])
+                for satisfied in range(1 + click * is_ccm):
+                    kind = (click + satisfied) * is_ccm
+                    on[kind][0] += state[1, satisfied, 1]
+                    on[kind][1] += state[1, satisfied, 1] + state[1, satisfied, 0]
+        means = [[min(won / of, 1 - 1e-6) for won, of in part] for part in (pairs, content, on)]
+        a, s = means[0], means[1]
+        persistence, unsatisfied, satisfied_on = means[2]
+        going = (persistence, unsatisfied, satisfied_on) if is_ccm else (*[persistence] * 2, 0.0)
+    return a, s, going
+
+
+@pytest.mark.parametrize("name", ["dbn-pyclick", "ccm-pyclick"])
+def test_models_of_pyclick_are_trained_as_one_page_at_a_time(name: str) -> None:
+    log = [*random_log(3, 40), ([0, 1, 2], []), ([3, 1], [2])]
+    model = trained(name, log, iterations=3)
+    a, s, going = naive_pyclick(log, name, 3)
+    assert model.attractiveness == pytest.approx(a, abs=1e-12)
+    satisfaction = np.array(a if name == "ccm-pyclick" else s)
+    assert model.satisfaction == pytest.approx(satisfaction, abs=1e-12)
+    chain = model.predict(encoded([(list(range(8)), [])], 8))
+    assert chain.after_skip == pytest.approx(going[0], abs=1e-12)
+    after_click = (1 - satisfaction) * going[1] + satisfaction * going[2]
+    assert chain.after_click == pytest.approx(after_click, abs=1e-12)
+
+
 @pytest.mark.parametrize("name", ["dbn", "ccm"])
 def test_chain_models_equal_training_by_enumeration(name: str) -> None:
     log = [(results[:4], [c for c in clicks if c <= 4]) for results, clicks in random_log(4, 25)]
@@ -275,6 +381,7 @@ def test_sdbn_by_hand() -> None:
     assert model.attractiveness.tolist() == [2 / 4, 2 / 4, 2 / 4, 1 / 2]
     # last clicks / clicks: 0: 0/1, 1: 1/1, 2: 1/1
     assert model.satisfaction.tolist() == [1 / 3, 2 / 3, 2 / 3, 1 / 2]
+    assert model.relevance == pytest.approx([1 / 6, 1 / 3, 1 / 3, 1 / 4])
     assert model.has_evidence.tolist() == [True, True, True, False]
 
 
@@ -288,6 +395,8 @@ def test_cascade_counts_to_the_first_click() -> None:
     model = trained("cascade", HAND)
     # 0: clicked in 1 of 2; 1: shown below the first click once, skipped once; 2: 1 of 2
     assert model.attractiveness.tolist() == [2 / 4, 1 / 3, 2 / 4, 1 / 2]
+    assert model.satisfaction.tolist() == [1, 1, 1, 1]
+    assert model.has_evidence.tolist() == [True, True, True, False]
     probabilities = model.predict(encoded(HAND, 4)).conditional_outcome_probabilities(
         encoded(HAND, 4)
     )
@@ -308,8 +417,23 @@ def test_cascade_by_the_convention_of_pyclick_has_the_smallest_probability_below
     assert per_rank.log_likelihood == pytest.approx(np.log([0.5 * 0.25, 0.75 * 0.5]).mean())
 
 
+def test_cascade_may_skip_pages_without_clicks() -> None:
+    model = trained("cascade", HAND, no_click="skip")
+    assert model.attractiveness.tolist() == [2 / 3, 1 / 2, 2 / 3, 1 / 2]
+    assert model.has_evidence.tolist() == [True, False, True, False]
+
+
+def test_dcm_by_time_and_skipping_by_hand() -> None:
+    model = trained("dcm", HAND, last="time", no_click="skip")
+    assert model.attractiveness.tolist() == [2 / 3, 2 / 3, 2 / 3, 1 / 2]
+    # the last click is at rank 1 on both pages; the click at rank 2 came before it
+    chain = model.predict(encoded([([0, 1, 2], [])], 4))
+    assert chain.after_click.tolist() == [1 / 4, 2 / 3, 1 / 2]
+
+
 def test_dcm_continues_by_rank() -> None:
     model = trained("dcm", HAND)
+    assert model.has_evidence.tolist() == [True, True, True, False]
     pages = encoded([([3, 3, 3], [1, 2, 3])], 4)
     # clicks that were not the last: rank 1: 1 of 2, rank 2: 0 of 1, rank 3: none at all
     conditional = model.predict(pages).conditional_outcome_probabilities(pages)
@@ -335,6 +459,9 @@ def test_ctr_by_hand() -> None:
     assert rates["global-ctr"].tolist() == [4 / 10] * 8
     assert rates["rank-ctr"][:3].tolist() == [3 / 5, 2 / 5, 1 / 4]
     assert rates["document-ctr"][:3].tolist() == [2 / 4, 2 / 4, 2 / 5]
+    everywhere = trained("global-ctr", HAND)
+    assert everywhere.attractiveness.tolist() == [4 / 10] * 4
+    assert everywhere.satisfaction is None
 
 
 @pytest.mark.parametrize("name", ["rank-ctr", "pbm", "ubm"])
@@ -404,6 +531,62 @@ def test_one_step_of_ccm_pyclick_by_hand() -> None:
     skip, click = (1 / 4 + 1) / (1 / 2 + 2), (1 / 6 + 1) / (1 / 2 + 2)
     assert chain.after_skip == pytest.approx(skip)
     assert chain.after_click == pytest.approx([click, click])
+
+
+RELEVANCE = {
+    **dict.fromkeys(("sdbn", "dbn", "dbn-pyclick"), ("attractiveness", "satisfaction")),
+    **dict.fromkeys(("ccm", "ccm-pyclick"), ("attractiveness", "attractiveness")),
+}
+"""The factors of relevance, where it is a product; of other models, it is the attractiveness."""
+
+
+@pytest.mark.parametrize("name", sorted(set(CLICK_MODELS) - {"rank-ctr"}))
+def test_relevance_is_that_of_the_paper(name: str) -> None:
+    model = trained(name, HAND)
+    expected = model.attractiveness
+    if name in RELEVANCE:
+        first, second = (getattr(model, factor) for factor in RELEVANCE[name])
+        expected = first * second
+    assert model.relevance == pytest.approx(expected)
+    assert ((model.relevance > 0) & (model.relevance <= model.attractiveness)).all()
+
+
+@pytest.mark.parametrize("name", ["pbm", "ubm", "dbn", "ccm", "dbn-pyclick", "ccm-pyclick"])
+def test_estimates_stay_a_millionth_below_one(name: str) -> None:
+    """Under a prior of a billion clicks and no skip; otherwise, they would divide by zero."""
+    model = trained(name, HAND, prior_alpha=1e9, prior_beta=1e-9, iterations=3)
+    assert model.attractiveness.tolist() == [0.999999] * 4
+    if model.satisfaction is not None:
+        assert model.satisfaction.tolist() == [0.999999] * 4
+    predicted = model.predict(encoded([([0, 1, 2], [])], 4))
+    examination = getattr(predicted, "examination", getattr(predicted, "after_skip", None))
+    assert np.unique(examination).tolist() == [0.999999]
+
+
+def test_pages_of_a_new_weight_of_zero_are_dropped() -> None:
+    pages = encoded([([0, 1], [2]), ([2], []), ([3, 1, 0], [3, 1])])
+    kept = pages.reweight(np.array([2, 0, 5]))
+    assert (kept.pair.tolist(), kept.clicked.tolist()) == (
+        [0, 1, 3, 1, 0],
+        [False, True, True, False, True],
+    )
+    assert (kept.start.tolist(), kept.weight.tolist()) == ([0, 2, 5], [2, 5])
+    assert (kept.latest.tolist(), kept.pairs, len(kept)) == ([2, 1], 4, 2)
+    none = pages.reweight(np.zeros(3, dtype=np.int64))
+    assert (len(none), none.start.tolist(), none.pair.tolist()) == (0, [0], [])
+
+
+def test_pages_know_their_ranks_and_clicks() -> None:
+    pages = encoded([([0, 1, 2], [3, 1]), ([2], []), ([3, 1, 0, 2], [2])])
+    assert pages.page_index.tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
+    assert pages.rank.tolist() == [1, 2, 3, 1, 1, 2, 3, 4]
+    assert pages.deepest_click_rank.tolist() == [3, 0, 2]
+    assert pages.first_click_rank.tolist() == [1, 2**63 - 1, 2]
+    assert pages.is_deepest_click.nonzero()[0].tolist() == [2, 5]
+    assert pages.previous_click_rank.tolist() == [0, 1, 1, 0, 0, 0, 2, 2]
+    at = [(page.tolist(), shown.tolist()) for page, shown in pages.indices_by_rank()]
+    assert at == [([0, 1, 2], [0, 3, 4]), ([0, 2], [1, 5]), ([0, 2], [2, 6]), ([2], [7])]
+    assert pages.sum_by_pair(np.arange(8.0)).tolist() == [6, 6, 12, 4]
 
 
 def random_log(seed: int, pages: int = 60) -> Log:

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.clicks.policies import (
-    ABOVE_ALL,
     RELEASE_SHARES,
     GradeThresholds,
     assign_grades,
@@ -41,6 +40,10 @@ def test_credible_grade_2_needs_a_sure_posterior() -> None:
     )
     assert fixed.tolist() == [2, 2]
     assert credible.tolist() == [1, 2]
+    # Beta(2, 2) is at least .25 with probability 27/32
+    cuts = GradeThresholds(0.25, 0.25)
+    params = QrelParameters(policy="credible", credibility=27 / 32, min_examinations=2)
+    assert assign_grades(posterior((2, 1)), cuts, params).tolist() == [2]
 
 
 def test_stability_is_the_mass_between_the_cuts() -> None:
@@ -61,7 +64,22 @@ def test_fitted_cuts_lie_between_scores() -> None:
 def test_fitted_cuts_without_scores_exceed_all_scores() -> None:
     assert fit_thresholds(
         np.zeros(0), np.zeros(0, dtype=np.int64), (0.5, 0.3, 0.2)
-    ) == GradeThresholds(ABOVE_ALL, ABOVE_ALL)
+    ) == GradeThresholds(2.0, 2.0)
+
+
+def test_fitted_cuts_may_lie_below_or_above_all_scores() -> None:
+    scores, pairs = np.array([0.25, 0.5]), np.array([1, 3])
+    assert fit_thresholds(scores, pairs, (0.0, 0.0, 1.0)) == GradeThresholds(0.25, 0.25)
+    above = 0.5000000000000001
+    assert fit_thresholds(scores, pairs, (1.0, 0.0, 0.0)) == GradeThresholds(above, above)
+    # all pairs or three of four are as close to the target: the lower cut
+    assert fit_thresholds(scores, pairs, (0.125, 0.0, 0.875)) == GradeThresholds(0.25, 0.25)
+
+
+def test_shares_are_given_or_those_of_a_release() -> None:
+    release = QrelParameters(shares="longeval-2024-train")
+    assert target_grade_shares(release) == (0.55, 0.3, 0.15)
+    assert target_grade_shares(QrelParameters(shares=(0.5, 0.25, 0.25))) == (0.5, 0.25, 0.25)
 
 
 @pytest.mark.parametrize("release", RELEASE_SHARES)

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
+from builder.clicks import posterior as posteriors
 from builder.clicks.posterior import ClickEvidence, ScorePosterior
-from builder.clicks.priors import UNIFORM, BetaPrior, Priors, fit_beta
+from builder.clicks.priors import (
+    BetaPrior,
+    Priors,
+    _BetaPriorPosterior,
+    _newton_step,
+    _round_to_significant_digits,
+    fit_beta,
+)
 
 
 @pytest.mark.parametrize("truth", [(1.0, 1.0), (0.3, 4.0), (5.0, 20.0), (40.0, 4.0)])
@@ -55,7 +63,77 @@ def test_fit_counts_pairs_with_multiplicity() -> None:
 def test_without_evidence_for_a_prior_it_is_uniform(
     successes: list[int], trials: list[int], pairs: list[int]
 ) -> None:
-    assert fit_beta(np.array(successes), np.array(trials), np.array(pairs)) == UNIFORM
+    found = fit_beta(np.array(successes), np.array(trials), np.array(pairs))
+    assert (found.alpha, found.beta, found.mean) == (1, 1, 0.5)
+
+
+def test_ten_pairs_suffice_for_a_fit() -> None:
+    """They were examined once: of the strength, nothing but its prior is known."""
+    found = fit_beta(np.array([0, 1]), np.array([1, 1]), np.array([7, 3]))
+    assert (found.alpha, found.beta) == (1.2, 2.8)
+
+
+FEW = np.array([0, 1, 2]), np.array([2, 5, 2]), np.array([5, 4, 3])
+"""Twelve pairs: successes, trials, and pairs with these counts."""
+
+
+def log_density(mean: float, strength: float) -> float:
+    """Log density of the posterior of a prior, given `FEW`."""
+    successes, trials, pairs = FEW
+    shapes = mean * strength, (1 - mean) * strength
+    likelihood = pairs @ stats.betabinom.logpmf(successes, trials, *shapes)
+    return float(likelihood + stats.norm.logpdf(np.log(strength), np.log(4), 1.5))
+
+
+def test_density_of_a_prior_is_that_of_its_likelihood_and_of_its_strength() -> None:
+    model = _BetaPriorPosterior(*FEW)
+    one, other = (np.array([special.logit(m), np.log(s)]) for m, s in ((0.3, 1.5), (0.6, 7.0)))
+    expected = log_density(0.3, 1.5) - log_density(0.6, 7.0)
+    assert model.log_density(one) - model.log_density(other) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("point", [(-0.7, 0.4), (0.3, 2.0), (1.5, -2.0), (-2.0, 6.0)])
+def test_derivatives_of_a_density_are_its_differences(point: tuple[float, float]) -> None:
+    model, at = _BetaPriorPosterior(*FEW), np.array(point)
+    slope, curve = model.derivatives(at)
+    for axis, step in enumerate(1e-5 * np.eye(2)):
+        rise = model.log_density(at + step) - model.log_density(at - step)
+        bend = model.derivatives(at + step)[0] - model.derivatives(at - step)[0]
+        assert slope[axis] == pytest.approx(rise / 2e-5, abs=1e-6)
+        assert curve[axis] == pytest.approx(bend / 2e-5, abs=1e-6)
+
+
+def test_a_step_of_the_fit_never_leads_downhill() -> None:
+    model = _BetaPriorPosterior(*FEW)
+    for logit in np.linspace(-11, 11, 9):
+        for log_strength in np.linspace(-3.5, 9, 9):
+            start = np.array([logit, log_strength])
+            end = _newton_step(model, start)
+            assert model.log_density(end) >= model.log_density(start) - 1e-9
+            assert (np.abs(end) <= (12, np.log(10_000))).all()
+
+
+def test_fitted_prior_of_few_pairs_is_the_maximum_of_the_posterior() -> None:
+    found = fit_beta(*FEW)
+    best = optimize.minimize(
+        lambda x: -log_density(special.expit(x[0]), np.exp(x[1])), [0.0, 0.0], method="Nelder-Mead",
+        options={"xatol": 1e-9, "fatol": 1e-12},
+    )  # fmt: skip
+    assert (found.mean, found.alpha + found.beta) == pytest.approx(
+        (special.expit(best.x[0]), np.exp(best.x[1])), rel=1e-5
+    )
+
+
+def test_pairs_that_are_all_or_nothing_leave_a_prior_of_the_least_strength() -> None:
+    found = fit_beta(np.array([0, 50]), np.array([50, 50]), np.array([500, 500]))
+    assert (found.alpha, found.beta) == (0.01, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("number", "rounded"), [(123456.7, 123457), (0.00123456789, 0.00123457), (2.0000004, 2)]
+)
+def test_priors_have_six_significant_digits(number: float, rounded: float) -> None:
+    assert _round_to_significant_digits(number) == rounded
 
 
 def test_fit_at_strength_bound_has_most_likely_mean() -> None:
@@ -139,3 +217,35 @@ def test_intervals_of_huge_counts_are_exact() -> None:
     ).credible_interval(0.9)
     half = special.ndtri(0.95) * 0.5 / np.sqrt(2e9)
     assert (low[0], high[0]) == (round(0.5 - half, 6), round(0.5 + half, 6))
+
+
+NOTHING = ClickEvidence(*(np.zeros(1, dtype=np.int64) for _ in range(3)))
+
+
+def test_products_have_thirty_two_equally_likely_values_of_both_factors() -> None:
+    """Without evidence, both are uniform: 1/64, 3/64, .., 63/64, with 1,024 products.
+
+    The products of ranks 51 and 52 are 39/4096, those of ranks 973 and 974 2867/4096 and 2891/4096.
+    """
+    posterior = ScorePosterior(NOTHING, Priors(), by_relevance=True)
+    low, high = posterior.credible_interval(0.9)
+    assert (low.tolist(), high.tolist()) == ([0.009521], [0.701709])
+    # 1 - (1 + 1/3 + .. + 1/63) / 32
+    assert posterior.probability_at_least(1 / 64).tolist() == [0.915167]
+
+
+@pytest.mark.parametrize("by_relevance", [False, True])
+def test_no_score_reaches_a_cut_above_one(by_relevance: bool) -> None:
+    posterior = ScorePosterior(EVIDENCE, PRIORS, by_relevance)
+    assert posterior.probability_at_least(2.0).tolist() == [0, 0, 0, 0]
+
+
+def test_posteriors_are_the_same_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = np.array([[9, 8, 7, 6, 5, 4, 3], [5, 4, 4, 3, 3, 2, 1], [3, 2, 4, 1, 2, 0, 1]])
+    posterior = ScorePosterior(ClickEvidence(*counts), PRIORS, by_relevance=True)
+    whole = *posterior.credible_interval(0.8), posterior.probability_at_least(0.3)
+    monkeypatch.setattr(posteriors, "CHUNK_ROWS", 5)
+    monkeypatch.setattr(posteriors, "PRODUCT_CHUNK", 2)
+    parts = *posterior.credible_interval(0.8), posterior.probability_at_least(0.3)
+    assert [part.tolist() for part in parts] == [part.tolist() for part in whole]
+    assert len(set(whole[0].tolist())) == 7

@@ -5,10 +5,15 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from builder.clicks.statistics import BYTES_PER_RESULT, ImpressionCounts, create_pair_counts
+from builder.clicks.statistics import (
+    BYTES_PER_RESULT,
+    ImpressionCounts,
+    _number_of_query_ranges,
+    create_pair_counts,
+)
 from builder.parameters import ClickParameters
 from tests.thorough import examples
 
@@ -146,6 +151,7 @@ def test_every_option_equals_the_reference(
 
 
 @settings(max_examples=examples(40), deadline=None)
+@example([(None, query) for query in (2**64 - 1, 3 * 2**62, 2**63, 2**62, 1, 0)])
 @given(st.lists(st.tuples(st.none(), st.integers(0, 2**64 - 1)), min_size=1, max_size=6))
 def test_counting_in_ranges_of_queries_changes_nothing(drawn: list[tuple[None, int]]) -> None:
     log: Log = [(user, query, [3, 1, 2], [2]) for user, query in drawn]
@@ -153,6 +159,25 @@ def test_counting_in_ranges_of_queries_changes_nothing(drawn: list[tuple[None, i
     found, used = pair_rows(log, params, memory=2 * BYTES_PER_RESULT)
     assert (found, used) == pair_rows(log, params)
     assert [row[:2] for row in found] == sorted(row[:2] for row in found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "results", "ranges"),
+    [
+        (pl.UInt64, [[1, 2, 3], [4, 5]], 3),
+        (pl.UInt64, [[1], [2], [3]], 2),
+        (pl.UInt64, [], 1),
+        (pl.String, [[1, 2, 3], [4, 5]], 1),
+    ],
+)
+def test_keys_are_split_into_ranges_that_fit_into_memory(
+    kind: type[pl.DataType], results: list[list[int]], ranges: int
+) -> None:
+    frame = pl.DataFrame({"query": range(len(results)), "results": results}, strict=False)
+    frame = frame.cast({"query": kind, "results": pl.List(pl.UInt64)})
+    with duckdb.connect() as connection:
+        connection.register("pages", frame.to_arrow())
+        assert _number_of_query_ranges(connection, 2 * BYTES_PER_RESULT) == ranges
 
 
 def test_a_hand_computed_log() -> None:
@@ -191,6 +216,41 @@ def test_the_next_page_of_results_belongs_to_the_page_before() -> None:
         (1, 7): [1, 1, 1, 1],
         (1, 8): [1, 0, 0, 0],
     }
+
+
+def test_visits_of_one_user_are_kept_apart() -> None:
+    """Two pages, a repeated page that begins a visit anew, another query, and the first one again.
+
+    The click on the second page is the deepest of its visit, and that on the first page the latest.
+    """
+    log: Log = [
+        (4, 1, [5, 6], [1]),
+        (4, 1, [7, 8], [1]),
+        (4, 1, [8, 9], []),
+        (4, 2, [5], []),
+        (4, 1, [10], [1]),
+        (9, 1, [11], []),
+    ]
+    found, used = counted(log, ClickParameters(pages="joined"))
+    assert found == {
+        (1, 5): [1, 1, 1, 0],
+        (1, 6): [1, 1, 0, 0],
+        (1, 7): [1, 1, 1, 1],
+        (1, 8): [2, 1, 0, 0],
+        (1, 9): [1, 1, 0, 0],
+        (1, 10): [1, 1, 1, 1],
+        (1, 11): [1, 1, 0, 0],
+        (2, 5): [1, 1, 0, 0],
+    }
+    assert used == ImpressionCounts(total=6, without_click=3)
+    log[0:2] = [(4, 1, [5, 6], []), (4, 1, [7, 8], [2, 1])]
+    by_time, _ = counted(log, ClickParameters(pages="joined", last="time"))
+    assert [by_time[1, doc] for doc in (5, 6, 7, 8)] == [
+        [1, 1, 0, 0],
+        [1, 1, 0, 0],
+        [1, 1, 1, 1],
+        [2, 2, 1, 0],
+    ]
 
 
 @pytest.mark.parametrize("repeated", [1, 50])

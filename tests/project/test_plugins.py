@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from builder.evaluation.measures.registry import parse_measure
 from builder.ingest.logs.formats import read_impressions
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters, TranslationParameters
-from builder.plugins import find_plugins, load_plugin
+from builder.plugins import describe_package, find_plugins, load_plugin, plugin_packages
 from builder.queries.plugins import load_plugins
 from builder.runtime.limits import ResourceLimits
 from builder.translation import translate_texts
@@ -164,3 +165,30 @@ def test_an_engine_translates(example: Path, tmp_path: Path) -> None:
         translate_texts(
             ["x"], params.model_copy(update={"engine": "forwards"}), ResourceLimits(tmp_path)
         )
+
+
+@pytest.mark.parametrize(
+    ("group", "installed"), [("checks", "questions"), ("no_such_group", "none")]
+)
+def test_a_missing_plug_in_is_told_with_those_that_are_there(
+    example: Path, group: str, installed: str
+) -> None:
+    with pytest.raises(UsageError) as missing:
+        load_plugin(group, "answers")
+    assert str(missing.value) == (
+        f"{group}: plug-in 'answers' is not installed (installed plug-ins of the group "
+        f"longeval_builder.{group}: {installed}); install the package that provides it"
+    )
+
+
+def test_packages_of_plug_ins_are_named_where_they_are_known(example: Path) -> None:
+    found = plugin_packages("checks", ("questions", "answers"))
+    assert found == {"questions": "longeval-example 1.0.0"}
+    assert describe_package(EntryPoint("questions", "a:CHECK", "g")) == "a:CHECK"
+
+
+def test_a_plug_in_that_is_found_twice_in_one_package_is_one(example: Path) -> None:
+    info = example / "longeval_copy-1.0.0.dist-info"
+    shutil.copytree(example / "longeval_example-1.0.0.dist-info", info)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: longeval-copy\nVersion: 1.0.0\n")
+    assert list(find_plugins("checks")) == ["questions"]
