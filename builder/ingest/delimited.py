@@ -226,9 +226,10 @@ def _split_joined_lines(lines: list[_Line], layout: TableLayout) -> Cells | str:
 
 def _is_complete_row(line: _Line, layout: TableLayout) -> bool:
     """Whether a single line is a complete row with the expected number of cells."""
-    return not isinstance(line.data, str) and len(_split_joined_lines([line], layout)) == len(
-        layout.names
-    )
+    if isinstance(line.data, str):
+        return False
+    cells = _split_joined_lines([line], layout)
+    return not isinstance(cells, str) and len(cells) == len(layout.names)
 
 
 def split_into_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:

@@ -103,6 +103,16 @@ def test_a_quoted_cell_spans_a_limited_number_of_lines(
     assert _rows(tmp_path / "f", "a,b\n" + text) == rows
 
 
+@pytest.mark.parametrize("width", [8, 9, 10, 11, 12, 13, 14, 15, 18, 20, 21])
+def test_a_rejected_line_is_no_row_of_as_many_cells_as_its_reason_has_letters(
+    tmp_path: Path, width: int
+) -> None:
+    (tmp_path / "f").write_text("1" + "," * (width - 1) + '"x\n\ny')
+    layout = TableLayout([f"c{n}" for n in range(width)], ",", is_quoted=True, has_header=False)
+    rows = list(read_rows(Source(tmp_path / "f", "f"), layout, 99, 5))
+    assert rows == [(1, "file_truncated")]
+
+
 def test_a_row_of_several_lines_has_a_maximum_length(tmp_path: Path) -> None:
     """Two lines of 4 and 3 bytes."""
     text = 'a,b\n1,"x\nyz"\n'

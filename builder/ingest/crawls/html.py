@@ -75,16 +75,16 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
         published, modified = extract_dates(page, fetched_at)
         text = extract_visible_text(tree) if is_nested_too_deeply(html) else extract_main_text(tree)
         title, text = (tree.title or "").replace(MARK, ""), text.replace(MARK, "")
-        return HtmlPage(title, text, _declared_language(tree, page), published, modified)
+        return HtmlPage(title, text, _declared_language(page), published, modified)
     except RejectError:
         raise
     except (RuntimeError, ValueError):
         raise RejectError("not_html") from None
 
 
-def _declared_language(tree: HTMLTree, page: DocumentNode) -> str | None:
+def _declared_language(page: DocumentNode) -> str | None:
     """Return the language code in `<html lang>` without the region; None if missing or invalid."""
-    root = tree.body.parent if tree.body else page.query_selector("html")
+    root = page.query_selector("html")
     if not isinstance(root, ElementNode):
         return None
     declared = root.getattr("lang") or root.getattr("xml:lang") or ""

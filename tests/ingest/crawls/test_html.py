@@ -114,6 +114,11 @@ def test_the_declared_language_is_a_hint(lang: str, code: str | None) -> None:
     assert parse_html(page(lang=lang).encode(), "utf-8", FETCHED).language == code
 
 
+def test_the_language_of_a_page_of_frames() -> None:
+    frames = "<html lang='fr'><head><title>Eau</title></head><frameset><frame src='a'></frameset>"
+    assert parse_html(frames.encode(), "utf-8", FETCHED).language == "fr"
+
+
 DAY = int(datetime(2021, 5, 3, tzinfo=UTC).timestamp())
 
 
