@@ -57,6 +57,7 @@ def test_json_lines(tmp_path, name):
         (json.dumps(GOOD | {"author": None}), "no_author"),
         (json.dumps(GOOD | {"text": ["x"]}), "no_text"),
         (json.dumps(GOOD | {"text": "<p>so happy :)</p>"}), "html_text"),
+        (json.dumps(GOOD | {"text": "<P>so\nhappy</P>\n"}), "html_text"),
         (json.dumps(GOOD | {"time": "yesterday"}), "bad_time"),
         (json.dumps(GOOD | {"time": None}), "bad_time"),
         (json.dumps(GOOD | {"time": 1e30}), "bad_time"),
@@ -77,6 +78,19 @@ def test_characters_that_platforms_escape_are_restored(tmp_path):
     path.write_text("\n".join(lines) + "\n")
     expected = ["I <3 AT&T", "&lt; &copy=1 &nbsp;", '"no" it\'s']
     assert read(path)[0]["text"].to_list() == expected
+
+
+def test_records_are_read_in_blocks(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    records = [GOOD, {}, GOOD | {"id": "2"}, GOOD | {"id": "3"}, [1]]
+    path.write_text("\n".join(map(json.dumps, records)))
+    blocks = list(read_posts(Source(path, path.name), records_per_block=2))
+    assert [block.posts["id"].to_list() for block in blocks] == [["1"], ["2", "3"], []]
+    assert [block.malformed for block in blocks] == [
+        [(2, "no_id")],
+        [],
+        [(5, "not_json_object")],
+    ]
 
 
 def test_parquet(tmp_path):
@@ -207,6 +221,49 @@ def test_definition(tmp_path):
     definition = load(tmp_path, DEFINITION)
     assert definition.intervals.intervals_by_name()["t"].start == 1_451_606_400
     assert definition.labels.strip_markers
+    assert definition.seed == "longeval-builder"
+    assert definition.intervals.short_days == 365
+    assert definition.authors.model_dump() == {
+        "train": 0.35,
+        "dev": 0.05,
+        "within": 0.1,
+        "short": 0.15,
+        "long": 0.15,
+        "unlabelled": 0.2,
+    }
+    assert definition.sampling.model_dump() == {
+        "kind": "balanced",
+        "train": None,
+        "dev": None,
+        "within": None,
+        "short": None,
+        "long": None,
+        "unlabelled": None,
+    }
+    assert definition.text.model_dump() == {"near_duplicate": 0.6, "min_words": 1}
+
+
+@pytest.mark.parametrize(
+    ("version", "is_draft"),
+    [("0.1.0", True), ("1.0.0", False), ("10.2.3", False), ("1.0.0-rc.1", True), ("0.9.0-a", True)],
+)
+def test_a_draft_has_a_version_below_1_or_a_suffix(tmp_path, version, is_draft):
+    definition = load(tmp_path, DEFINITION.replace("0.1.0", version))
+    assert definition.collection.is_draft is is_draft
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[intervals]", "[sampling]\ntrain = 1\n[intervals]"),
+        ("[intervals]", "[text]\nmin_words = 1\nnear_duplicate = 1\n[intervals]"),
+        ("end = 2018-01-01}", "end = 2018-01-01T00:00:00}"),
+        ("end = 2019-01-01}", "end = 2019-01-01}\nshort_days = 365"),
+        ("end = 2018-01-01}", "end = 2017-01-02}\nshort_days = 1"),
+    ],
+)
+def test_values_at_their_limits_are_allowed(tmp_path, old, new):
+    assert load(tmp_path, DEFINITION.replace(old, new, 1)).posts == ("*.jsonl",)
 
 
 @pytest.mark.parametrize(
@@ -220,6 +277,21 @@ def test_definition(tmp_path):
         ("end = 2018-01-01}", "end = 2018-01-02}", "`short` must lie within"),
         ("long = {start = 2018-01-01", "long = {start = 2017-12-31", "`long` must start"),
         ("[intervals]", "[text]\nnear_duplicate = 0.5\n[intervals]", "near_duplicate"),
+        ("end = 2018-01-01}", "end = 2018-01-01T00:00:01}", "`short` must lie within the 365 days"),
+        ("end = 2018-01-01}", "end = 2017-01-01}", "short: end must be after start"),
+        ("end = 2019-01-01}", "end = 2018-01-01}", "long: end must be after start"),
+        ("end = 2019-01-01}", "end = 2019-01-01}\nshort_days = 0", "short_days"),
+        ("end = 2019-01-01}", "end = 2019-01-01}\nshort_days = 366", "at least 366 days after"),
+        ('["*.jsonl"]', "[]", "posts"),
+        ("[intervals]", "[text]\nnear_duplicate = 1.5\n[intervals]", "near_duplicate"),
+        ("[intervals]", "[text]\nmin_words = 0\n[intervals]", "min_words"),
+        ("[intervals]", "[authors]\ntrain = 1.35\nlong = -0.85\n[intervals]", r"authors\.train"),
+        ("[intervals]", "[authors]\ntrain = -0.35\nlong = 0.85\n[intervals]", r"authors\.train"),
+        (
+            "[intervals]",
+            "[authors]\ntrain = 0.1\n[intervals]",
+            "expected shares of authors that sum to 1, found 0.75",
+        ),
         ("[intervals]", "[authors]\ntrain = 0.9\n[intervals]", "sum to 1"),
         ("[intervals]", "[sampling]\ntrain = 0\n[intervals]", r"sampling\.train"),
         ("[intervals]", "[intervals", "not valid TOML"),

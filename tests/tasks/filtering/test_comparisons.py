@@ -164,15 +164,18 @@ def test_systems_that_are_tied_have_no_rank_correlation(files):
     assert table.select("systems", "kendall_tau_b").rows() == [(2, None)] * 3
 
 
-def test_trends_of_nothing_but_zeros_are_not_counted(files, tmp_path):
-    """Of the five measures, only the aptness of false positives is above 0."""
-    truth, _ = files
+def test_trends_of_nothing_but_zeros_are_not_counted(tmp_path):
+    """On every other day, nothing is relevant: precision and recall are undefined, and F_pra is
+    the aptness, which is above 0. In a week, it is 0, as the precision is.
+    """
+    relevant = [line(START + day * DAY, f"{day}", "x") for day in range(0, DAYS, 2)]
+    truth = write(tmp_path / "half.txt", relevant)
     wrong = write(
         tmp_path / "wrong.txt", [line(START + day * DAY, "no", "z") for day in range(DAYS)]
     )
     parameters = FilteringTrendParameters(filtering=FilteringParameters(cutoffs=(0,)))
     table = check_trend_assumptions(truth, [wrong], parameters, ["day", "week"])
-    assert table.select("granularity", "trends").rows() == [("day", 1), ("week", 1)]
+    assert table.select("granularity", "trends").rows() == [("day", 2), ("week", 1)]
 
 
 def test_wrong_requests(files):
