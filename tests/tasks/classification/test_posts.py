@@ -19,8 +19,20 @@ from builder.tasks.classification.definition import (
     load_definition,
 )
 from builder.tasks.classification.inputs import InputFiles
-from builder.tasks.classification.labeling import AuthorSplits, deduplication_key_expr
-from builder.tasks.classification.posts import parse_unix_seconds, read_posts
+from builder.tasks.classification.labeling import (
+    WORK_SCHEMA,
+    AuthorSplits,
+    PostLabeler,
+    deduplication_key_expr,
+)
+from builder.tasks.classification.markers import read_markers
+from builder.tasks.classification.posts import (
+    POST_SCHEMA,
+    PostBlock,
+    parse_unix_seconds,
+    read_posts,
+)
+from builder.text.keys import key64
 
 GOOD = {"id": "1", "time": 1_500_000_000, "author": "a", "text": "hello"}
 
@@ -309,6 +321,56 @@ def files(path, posts='["posts"]', more=""):
         return InputFiles.from_definition(definition, path)
     except DefinitionError as error:
         return str(error)
+
+
+EVERYWHERE = """
+[authors]
+train = 1
+dev = 0
+within = 0
+short = 0
+long = 0
+unlabelled = 0
+
+[text]
+min_words = 2
+"""
+
+
+@pytest.mark.parametrize("strip", ["true", "false"])
+def test_each_record_gets_a_split_or_the_first_reason_that_applies(tmp_path, strip):
+    """The periods are 2016, 2017 and 2018; the author belongs to the training set."""
+    starts = [int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in range(2016, 2020)]
+    texts = {
+        "1": (starts[0], "Good day :)"),
+        "2": (starts[1] - 1, "http://a.example :( bad 7"),
+        "3": (starts[1], "nothing of note"),
+        "4": (starts[3], ":) :("),
+        "5": (starts[3] - 1, ":) :("),
+        "6": (starts[2], "day :)"),
+        "7": (starts[0], "nothing of note"),
+        "8": (starts[0] - 1, "too early :)"),
+    }
+    rows = [(int(name), name, time, "ann", text) for name, (time, text) in texts.items()]
+    block = PostBlock(pl.DataFrame(rows, schema=POST_SCHEMA, orient="row"), [(9, "no_id")])
+    definition = load(tmp_path, DEFINITION + EVERYWHERE + f"[labels]\nstrip_markers = {strip}\n")
+    frame = PostLabeler(definition, read_markers()).label_posts(block, "a.jsonl")
+    assert frame.schema == WORK_SCHEMA
+    stripped = ["Good day", "http://a.example bad 7"]
+    kept = stripped if strip == "true" else [text for _, text in texts.values()][:2]
+    assert frame.drop("author", "sample", "time").rows() == [
+        ("a.jsonl", 1, "1", "t", "positive", "train", None, kept[0], "good day"),
+        ("a.jsonl", 2, "2", "t", "negative", "train", None, kept[1], "bad 0"),
+        ("a.jsonl", 3, "3", "short", "none", None, "author_of_another_period", None, None),
+        ("a.jsonl", 4, "4", None, "both", None, "outside_intervals", None, None),
+        ("a.jsonl", 5, "5", "long", "both", None, "both_sides", None, None),
+        ("a.jsonl", 6, "6", "long", "positive", None, "too_few_words", None, None),
+        ("a.jsonl", 7, "7", "t", "none", None, "no_marker", None, None),
+        ("a.jsonl", 8, "8", None, "positive", None, "outside_intervals", None, None),
+        ("a.jsonl", 9, None, None, None, None, "no_id", None, None),
+    ]
+    assert frame["author"].drop_nulls().to_list() == [key64("longeval-builder\nauthor\nann")] * 8
+    assert frame["sample"][0] == key64("longeval-builder\nsample\n1")
 
 
 def test_files_of_a_definition(tmp_path):

@@ -244,15 +244,16 @@ def test_agreement_of_files(tmp_path):
 def test_posts_with_as_many_labels_as_most_are_compared(tmp_path):
     """One label is none to compare; of two numbers as common, the greater is chosen."""
     path = tmp_path / "labels.tsv"
-    posts = {"a": 3, "b": 3, "c": 2, "d": 2, "e": 1, "f": 1, "g": 1}
+    posts = {"a": 3, "b": 3, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1}
     path.write_text(
         "".join(
             f"{post}\tp{n}\tpositive\n" for post, number in posts.items() for n in range(number)
         )
-        + "h\tp0\tnegative\n"
+        + "c\tp1\tnegative\nd\tp1\tnegative\n"
     )
     report = measure_agreement_in_files([path])
-    assert (report.posts, report.fleiss.units, report.krippendorff.units) == (8, 2, 4)
+    assert (report.posts, report.krippendorff.units) == (7, 4)
+    assert (report.fleiss.units, report.fleiss.observed) == (2, 1.0)
 
 
 @pytest.mark.parametrize(

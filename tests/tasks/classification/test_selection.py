@@ -178,11 +178,13 @@ def test_the_posts_of_the_lowest_hashes_are_sampled():
         *((f"t{n}", 1, n, "train", "positive", f"train {n}") for n in range(1, 4)),
         *((f"n{n}", 1, n, "train", "negative", f"not {n}") for n in range(4, 8)),
         *((f"u{n}", 1, n, "unlabelled", "none", f"other {n}") for n in range(8, 11)),
+        ("t9", 1, 99, "train", "positive", "train 1"),
     ]
 
     def kept(**sampling):
         found = selected(rows, **sampling)
-        assert set(found.values()) <= {None, "not_sampled"}
+        assert found.pop(11) == "duplicate_text"
+        assert set(found.values()) == {None, "not_sampled"}
         return [line for line, reason in found.items() if reason is None]
 
     assert kept(train=3) == [5, 6, 7, 8, 9, 10]
@@ -190,6 +192,7 @@ def test_the_posts_of_the_lowest_hashes_are_sampled():
     assert kept(kind="balanced") == [1, 2, 3, 5, 6, 7, 8, 9, 10]
     assert kept(kind="balanced", train=5, unlabelled=2) == [2, 3, 6, 7, 9, 10]
     assert kept(kind="balanced", train=1) == [8, 9, 10]
+    assert set(selected(rows[:3], kind="balanced").values()) == {"not_sampled"}
 
 
 def test_natural_sampling_and_sizes(tmp_path):
