@@ -373,6 +373,24 @@ def test_each_record_gets_a_split_or_the_first_reason_that_applies(tmp_path, str
     assert frame["sample"][0] == key64("longeval-builder\nsample\n1")
 
 
+def test_the_unlabeled_corpus_takes_posts_of_every_period_without_a_marker(tmp_path):
+    text = EVERYWHERE.replace("train = 1", "train = 0").replace("unlabelled = 0", "unlabelled = 1")
+    rows = [
+        (n, str(n), int(datetime(2014 + n, 6, 1, tzinfo=UTC).timestamp()), "ann", f"one {n} {mark}")
+        for n, mark in enumerate(("", ":)", "", ":) :(", ""), 1)
+    ]
+    block = PostBlock(pl.DataFrame(rows, schema=POST_SCHEMA, orient="row"))
+    labeler = PostLabeler(load(tmp_path, DEFINITION + text), read_markers())
+    frame = labeler.label_posts(block, "a.jsonl")
+    assert frame.select("period", "split", "reason").rows() == [
+        (None, None, "outside_intervals"),
+        ("t", "unlabelled", None),
+        ("short", "unlabelled", None),
+        ("long", None, "both_sides"),
+        (None, None, "outside_intervals"),
+    ]
+
+
 def test_files_of_a_definition(tmp_path):
     file = tmp_path / "definition.toml"
     (tmp_path / "posts").mkdir()

@@ -96,14 +96,16 @@ def test_posts_and_labels_belong_together(small):
 
 
 def test_what_two_splits_share_is_named(small):
+    """Author 5 is in one split alone, and author 1 wrote two posts of it."""
     time = 1_462_060_800  # 2016-05-01
     rows = [("1", time, 0, "so good day"), ("7", time - 10**9, 1, f"{TEXT} now")]
+    rows += [(name, time, 5 - 4 * (name == "8"), f"unlike {name}") for name in ("8", "91", "92")]
 
     def add(posts):
         return pl.DataFrame(rows, schema=posts.schema, orient="row")
 
     rewrite(small, "posts/dev.parquet", add)
-    labels = [(name, "positive", "human", "negative") for name in ("1", "7")]
+    labels = [(name, "positive", "human", "negative") for name, *_ in rows]
     schema = pl.read_parquet(small / "labels/dev.parquet").schema
     rewrite(
         small,
