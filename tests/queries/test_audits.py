@@ -45,6 +45,36 @@ def test_every_known_fault_is_found_and_counted(room) -> None:
     assert audit.same_folded.rows() == [("eau", ["1", "8", "9"], ["Eau", "eau"])]
 
 
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ('"eau" mer', ["leaked_quotes"]),
+        ('eau "" mer', ["leaked_quotes"]),
+        ('eau "mer', ["leaked_quotes"]),
+        ('un "b" le "d', ["leaked_quotes"]),
+        ('le "vrai" prix', []),
+        (" eau", ["outer_space"]),
+        ("eau\u0007", ["control_character"]),
+        ("x" * 499, []),
+        ("x" * 499 + "\r", ["carriage_return"]),
+        ("x" * 500, ["over_long"]),
+        ("x" * 501, ["over_long"]),
+    ],
+)
+def test_the_faults_of_a_text(text: str, faults: list[str]) -> None:
+    audit = audit_texts(pl.DataFrame({"id": ["1"], "text": [text]}))
+    assert [name for name, count in audit.faults.items() if count] == faults
+    assert audit.longest == len(text.removesuffix("\r"))
+
+
+def test_a_text_under_several_ids_is_listed_by_its_spellings() -> None:
+    texts = ["mer", "mer", "loi", "Loi", "a@b.example", "a@b.example", "eau", "!", "?"]
+    queries = pl.DataFrame({"id": list("123456788"), "text": texts})
+    audit = audit_texts(queries)
+    assert audit.same_text.rows() == [("mer", ["1", "2"])]
+    assert audit.same_folded.rows() == [("loi", ["3", "4"], ["Loi", "loi"])]
+
+
 def test_an_empty_table_has_no_faults() -> None:
     empty = pl.DataFrame(schema={"id": pl.String, "text": pl.String})
     audit = audit_texts(empty)
@@ -60,6 +90,12 @@ def test_texts_are_read_as_they_are(room) -> None:
     path = room.folder / "table.parquet"
     pl.DataFrame({"query_id": ["q1"], "text": ["eau"], "impressions": [7]}).write_parquet(path)
     assert read_query_texts(path).rows() == [("q1", "eau", 7)]
+    pl.DataFrame({"query": [7], "text": ["eau"]}).write_parquet(path)
+    assert read_query_texts(path).rows() == [("7", "eau", 1)]
+    pl.DataFrame({"surface": [7, 8], "text": ["eau", None]}).write_parquet(path)
+    with pytest.raises(FormatError) as error:
+        read_query_texts(path)
+    assert str(error.value) == f"{path}: text: expected a value in every row, found null"
 
 
 @pytest.mark.parametrize("header", ["query_id\tquery", "ID\tText\r", "qid\ttitle"])
@@ -125,6 +161,51 @@ def test_policies_are_compared_by_hand() -> None:
         ("eau", "chateau", 1),
         ("eau", "eaux", 1),
         ("loi", "emploi", 1),
+    ]
+
+
+def _topics(*labels: str) -> pl.DataFrame:
+    rows = [(label, label, [], "fr", "") for label in labels]
+    return pl.DataFrame(rows, schema=schemas.Topics.dtypes(), orient="row")
+
+
+def _queries(texts: dict[str, int]) -> pl.DataFrame:
+    schema = {"text": pl.String, "count": pl.UInt32}
+    return pl.DataFrame({"text": list(texts), "count": list(texts.values())}, schema=schema)
+
+
+def test_the_share_of_one_text_and_of_none() -> None:
+    shares = [
+        audit_topics(_topics("eau"), _queries(texts)).counts["share_of_texts"].to_list()
+        for texts in ({"eau": 3}, {})
+    ]
+    assert shares == [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+
+
+def test_frequent_examples_come_first_and_20_are_shown() -> None:
+    texts = {f"bateau {'abcdefghijklmnopqrstuv'[n]}": 5 for n in range(22)}
+    texts |= {"gateau": 6, "gateau noir": 4, "seau": 7, "nouveaux gateaux": 4}
+    audit = audit_topics(_topics("mer", "eau"), _queries(texts))
+    assert audit.false_words.head(3).rows() == [
+        ("eau", "bateau", 22),
+        ("eau", "gateau", 2),
+        ("eau", "gateaux", 1),
+    ]
+    by_policies = audit.differences.filter(pl.col("not_in") == "word")
+    assert by_policies["text"].to_list()[:4] == ["seau", "gateau", "bateau a", "bateau b"]
+    assert by_policies.height == 20
+    few = audit_topics(_topics("mer", "eau"), _queries(texts), examples=2)
+    assert few.false_words["word"].to_list() == ["bateau", "gateau"]
+    words = {f"{letter}eau": 1 for letter in "abcdefghijklmnopqrstuv"}
+    assert audit_topics(_topics("eau"), _queries(words)).false_words.height == 20
+
+
+def test_topics_are_compared_in_the_order_of_their_ids() -> None:
+    audit = audit_topics(_topics("mer", "eau"), _queries({"chameau amer": 1}))
+    assert audit.differences.rows() == [
+        (topic, "substring", other, "chameau amer", 1)
+        for topic in ("eau", "mer")
+        for other in ("stem", "word")
     ]
 
 

@@ -86,6 +86,16 @@ def test_the_rules_of_the_organisers(room) -> None:
     assert (ledger.rows_in, ledger.rows_out) == (9, 4)
 
 
+def test_without_merging_labels_both_tables_stay_as_they_are(room) -> None:
+    queries = [query(1, 7, 3), query(2, 7, 9)]
+    qrels = [qrel(1, 10, 0), qrel(2, 10, 2, "manual")]
+    merged, judged, ledger = run(room, queries, qrels, merge="clicks")
+    assert merged.equals(pl.DataFrame(qrels, schema=Qrels.dtypes()))
+    table = pl.DataFrame(queries, schema=JudgedQueries.dtypes())
+    assert judged.scan().collect().equals(table)
+    assert (ledger.rows_in, ledger.rows_out, sum(ledger.rejected.values())) == (2, 2, 0)
+
+
 def test_the_text_of_a_set_is_that_of_its_most_frequent_query(room) -> None:
     queries = [query(1, 7, impressions=1), query(2, 7, impressions=9)]
     _, judged, _ = run(room, queries, [qrel(1, 1, 1), qrel(2, 1, 1)])
@@ -117,6 +127,8 @@ def test_the_query_of_the_earliest_snapshot_represents_its_set() -> None:
     chosen = choose_representatives(pl.DataFrame(now, schema=schema), earlier)
     numbers = {int(a[1:], 16): int(b[1:], 16) for a, b in chosen.iter_rows()}
     assert numbers == {1: 3, 2: 3, 3: 3, 4: 5, 5: 5}
+    equal = pl.DataFrame([query(n, 7, 5) for n in (3, 1, 2)], schema=schema)
+    assert set(choose_representatives(equal)["representative"]) == {f"q{1:016x}"}, "by text"
 
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)

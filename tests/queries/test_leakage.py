@@ -47,9 +47,17 @@ def test_leaks_by_text_id_and_set_are_faults(room) -> None:
     ]
     assert report.overlaps == ()
     assert not report.is_clean
-    with pytest.raises(
-        DataError, match=r"found 3: 2022-09 q1 \(test\) in the train split of 2022-06"
-    ):
+    with pytest.raises(DataError) as error:
+        report.require_clean()
+    assert str(error.value) == (
+        "expected no held-out or test query in training, found 3: 2022-09 q1 (test) in the train "
+        "split of 2022-06; 2022-09 q8 (test) in the train split of 2022-06; 2022-09 q9 (test) in "
+        "the train split of 2022-06; put queries that share a text, id or variant set in the same "
+        "split"
+    )
+    more = [*later, ("q7", "Loi Travail", "heldout", None)]
+    report = check_leakage([sides("a", None, TRAIN), sides("b", None, more)], 0.8, room.limits)
+    with pytest.raises(DataError, match=r"found 4: b q1 [^;]*; b q7 [^;]*; b q8 [^;]*; put "):
         report.require_clean()
 
 
@@ -58,6 +66,7 @@ def test_other_spellings_are_listed_but_no_fault(room) -> None:
         ("q5", "lois travail", "test", None),
         ("q6", "impots revennu", "test", None),
         ("q7", "travail au noir", "test", None),
+        ("q4", "les impots: revenu", "test", None),
         ("q2", "loi travail", "seen", None),
     ]
     report = check_leakage(
@@ -66,6 +75,7 @@ def test_other_spellings_are_listed_but_no_fault(room) -> None:
     assert report.is_clean
     report.require_clean()
     assert report.near.select("query_id", "trained_id", "similarity").rows() == [
+        ("q4", "q1", 1.0),
         ("q5", "q2", 1.0),
         ("q6", "q1", pytest.approx(6 / 7)),
     ]
@@ -82,10 +92,50 @@ def test_intervals_that_meet_in_a_moment_are_a_fault(room) -> None:
         [sides("2022-06", (0, 11), TRAIN), sides("2022-09", (10, 20), [])], 0.8, room.limits
     )
     assert report.overlaps == (("2022-06", "2022-09"),)
+    assert not report.is_clean
     with pytest.raises(DataError, match="2022-06 and 2022-09 overlap"):
         report.require_clean()
     touching = [sides("2022-06", (0, 10), TRAIN), sides("2022-09", (10, 20), [])]
     assert check_leakage(touching, 0.8, room.limits).is_clean
+
+
+@pytest.mark.parametrize(
+    ("intervals", "overlaps"),
+    [
+        ([(0, 10), (10, 20)], ()),
+        ([(10, 20), (0, 10)], ()),
+        ([(0, 10), (30, 40)], ()),
+        ([(30, 40), (0, 10)], ()),
+        ([(0, 10), None], ()),
+        ([None, (0, 10)], ()),
+        ([(5, 6), (0, 10)], (("0", "1"),)),
+        ([(0, 10), (5, 6), (9, 12)], (("0", "1"), ("0", "2"))),
+    ],
+)
+def test_intervals_overlap_in_any_order(
+    room, intervals: list[tuple[int, int] | None], overlaps: tuple[tuple[str, str], ...]
+) -> None:
+    snapshots = [sides(str(n), interval, []) for n, interval in enumerate(intervals)]
+    report = check_leakage(snapshots, 0.8, room.limits)
+    assert (report.overlaps, report.is_clean) == (overlaps, not overlaps)
+    if overlaps:
+        with pytest.raises(DataError) as error:
+            report.require_clean()
+        assert str(error.value) == (
+            "expected disjoint snapshot intervals, but 0 and 1 overlap; change their intervals in "
+            "the definition"
+        )
+
+
+def test_queries_without_variant_sets_are_compared_by_text_and_id(room) -> None:
+    """The column may be missing, as in a published release."""
+    rows = [("q1", "eau", "train"), ("q2", "Eau", "test"), ("q3", "mer", "heldout")]
+    frame = pl.DataFrame(rows, schema=["query_id", "text", "split"], orient="row")
+    report = check_leakage([SnapshotQueries("june", None, frame)], 0.8, room.limits)
+    assert report.leaks.rows() == [
+        ("june", "q2", "Eau", "test", "june", "q1", "eau", "text"),
+    ]
+    assert report.near.is_empty()
 
 
 def test_no_snapshots_leak_nothing(room) -> None:

@@ -73,6 +73,11 @@ def iban(country: str, account: str) -> str:
         ("91.198.174.192", "ip"),
         ("2a02:8400::1 bloqué", "ip"),
         ("jean.dupont.@mail.example", "email"),
+        ("MT84 MALT 0110 0001 2345 MTLC AST0 01S", "iban"),
+        ("CZ65 0800 0000 1920 0014 5399", "iban"),
+        ("AZ21NABZ00000000137010001944", "iban"),
+        ("4000001234567899018", "card"),
+        ("12 2 6 9 0 5 4 9 5 8 8 1 5 7 8 0", "nir"),
     ],
 )
 def test_personal_data_is_found(text: str, expected: str) -> None:
@@ -83,8 +88,13 @@ def test_personal_data_is_found(text: str, expected: str) -> None:
     "text",
     [
         "FR76 3000 6000 0112 3456 7890 188",
+        "FR75 3000 6000 0112 3456 7890 189",
+        "FR76 3000 6000 0112 3456 \u00e9890 189",
+        "FR23 3000 6000 0112 3456 7890",
         nir("1850578006084")[:-1] + "0",
+        "1850578006084 92",
         "4111 1111 1111 1112",
+        "4111 1111 et 1111 1111",
         "192.168.1.1",
         "version 10.0.19041.1",
         "0800 123 456",

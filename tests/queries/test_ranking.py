@@ -56,8 +56,32 @@ def test_measures_by_hand() -> None:
     assert wave["slope"] == pytest.approx(slope)
     assert wave["trend"] == pytest.approx(exp(-abs(12 * slope)))
     assert wave["score"] == pytest.approx(wave["popularity"] * wave["cv"])
-    assert rows["never"]["score"] == 0
     assert wave["months"] == 4
+    never = {name: rows["never"][name] for name in ("score", "mean", "popularity", *STABILITIES)}
+    assert never == dict.fromkeys(never, 0.0) | {"volatility": 1.0, "trend": 1.0}
+
+
+def test_counts_below_1_have_a_stability() -> None:
+    """Counts per thousand page views, for example."""
+    months = [f"2022-0{m}" for m in range(1, 4)]
+    counts = pl.DataFrame(
+        {
+            "label": ["flat"] * 3 + ["half"] * 3,
+            "month": months * 2,
+            "count": [0.25] * 3 + [0.25, 0.25, 0.125],
+        }
+    )
+    flat, half = rank_topics(counts).to_dicts()
+    measures = ("popularity", *STABILITIES, "slope")
+    assert [flat[name] for name in measures] == pytest.approx([1, 1, 1, 1, 1, 1, 0])
+    assert (half["label"], half["floor"]) == ("half", 0.5)
+    assert half["evenness"] == pytest.approx((0.8 * log(2.5) + 0.2 * log(5)) / log(3))
+
+
+def test_equal_scores_are_ordered_by_label() -> None:
+    counts = pl.concat([FLAT.with_columns(label=pl.lit(name)) for name in ("b", "c", "a")])
+    ranked = rank_topics(counts)
+    assert ranked.select("rank", "label").rows() == [(1, "a"), (2, "b"), (3, "c")]
 
 
 def test_another_stability_makes_another_score() -> None:
@@ -82,8 +106,25 @@ def test_growth_of_the_source_is_no_trend() -> None:
 
 def test_ranked_topics_make_a_topic_table(room) -> None:
     frame = to_topic_table(rank_topics(COUNTS).head(2), "fr")
-    assert frame["source"][0] == (
-        "rank 1, score 1.0 = popularity 1.0 x cv 1.0, mean count 100.0 over 4 months"
+    assert frame.rows() == [
+        (
+            "t0001",
+            "flat",
+            "",
+            "fr",
+            "rank 1, score 1.0 = popularity 1.0 x cv 1.0, mean count 100.0 over 4 months",
+        ),
+        (
+            "t0002",
+            "wave",
+            "",
+            "fr",
+            "rank 2, score 0.344 = popularity 0.601 x cv 0.573, mean count 15.0 over 4 months",
+        ),
+    ]
+    third = COUNTS.with_columns(pl.col("count") / 3)
+    assert to_topic_table(rank_topics(third).head(1), "fr")["source"].item() == (
+        "rank 1, score 1.0 = popularity 1.0 x cv 1.0, mean count 33.3 over 4 months"
     )
     text = "\n".join(["\t".join(HEADER), *("\t".join(row) for row in frame.rows())]) + "\n"
     topics, _ = parse_topics(room.file("topics.tsv", text))
@@ -112,6 +153,13 @@ def test_counts_are_read_from_each_format(room, suffix: str) -> None:
         ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t4\n", 2),
         ("label\tmonth\tcount\ttotal\na\t2022-01\t5\tinf\n", 2),
         ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t9\nb\t2022-01\t5\t8\n", 3),
+        ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t8\nb\t2022-01\t5\t9\n", 3),
+        ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t\n", 2),
+        ("label\tmonth\tcount\na\t2022-01\t1000000000000001\n", 2),
+        ("label\tmonth\tcount\na\t2022-01\t-0.5\n", 2),
+        ("label\tmonth\tcount\na\t2022-01\t5\t\n", 2),
+        ("label\tmonth\tcount\tcount\tcount\na\t2022-01\t5\t5\t5\n", 1),
+        ("label\tmonth\tcount\tline\na\t2022-01\t5\t5\n", 1),
         ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t9\nb\t2022-02\t0\t0\n", 3),
         ("label\tmonth\tcount\na\t2022-01\tNaN\n", 2),
         ("label\tmonth\tcount\na\t2022-01\t1e16\n", 2),
@@ -127,10 +175,70 @@ def test_a_faulty_row_is_an_error_with_its_line(room, text: str, line: int) -> N
     assert error.value.line == line
 
 
-def test_an_error_on_a_total_below_the_count_names_the_total(room) -> None:
-    source = room.file("counts.tsv", "label\tmonth\tcount\ttotal\na\t2022-01\t5\t4\n")
-    with pytest.raises(FormatError, match="and a total between the count and 1e"):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "label\tmonth\tcount\na\t2022-01\t-1\nb\t2022-01\t1\nc\t22\t1\nd\t2022-01\t\n",
+            (
+                "line 2: expected a label, a month YYYY-MM and a count from 0 to 1e+15 in every "
+                "row, found 3 invalid rows"
+            ),
+        ),
+        (
+            "label\tmonth\tcount\ttotal\na\t2022-01\t5\t4\n",
+            (
+                "line 2: expected a label, a month YYYY-MM and a count from 0 to 1e+15, and a "
+                "total between the count and 1e+15, in every row, found 1 invalid rows"
+            ),
+        ),
+        (
+            "label\tmonth\tcount\ttotal\na\t2022-01\t5\t9\nb\t2022-01\t5\t8\nc\t2022-01\t5\t7\n",
+            (
+                "line 3: total: expected the same total, greater than 0, in all rows of a month, "
+                "found 8 and 9 in 2022-01"
+            ),
+        ),
+        (
+            "label\tmonth\tcount\ttotal\na\t2022-01\t5\t8\nb\t2022-01\t5\t9\n",
+            (
+                "line 3: total: expected the same total, greater than 0, in all rows of a month, "
+                "found 9 and 8 in 2022-01"
+            ),
+        ),
+        (
+            "label\tmonth\tcount\ttotal\na\t2022-01\t0\t0\n",
+            (
+                "line 2: total: expected the same total, greater than 0, in all rows of a month, "
+                "found 0 in 2022-01"
+            ),
+        ),
+        ("label\tmonth\tcount\na\t2022-01\n", "line 2: expected 3 cells, found 2"),
+        (
+            "label\tmonth\tline\nx\n",
+            "line 2: expected 3 cells, found 1",
+        ),
+        (
+            "label\tline\n",
+            "line 1: expected distinct column names other than 'line', found ['label', 'line']",
+        ),
+    ],
+)
+def test_an_error_of_counts_says_what_was_found(room, text: str, message: str) -> None:
+    source = room.file("counts.tsv", text)
+    with pytest.raises(FormatError) as error:
         read_monthly_counts(source.path)
+    assert str(error.value) == f"{source.path}, {message}"
+
+
+def test_the_largest_count_is_read_and_a_faulty_row_of_parquet_has_a_number(room) -> None:
+    path = room.folder / "counts.parquet"
+    counts = COUNTS.head(3).with_columns(count=pl.Series([1e15, 0.0, -0.5]))
+    counts.head(2).write_parquet(path)
+    assert read_monthly_counts(path)["count"].to_list() == [1e15, 0.0]
+    counts.write_parquet(path)
+    with pytest.raises(FormatError, match=r"counts\.parquet, line 3: expected a label"):
+        read_monthly_counts(path)
 
 
 def test_labels_with_spaces_around_them_are_one_candidate(room) -> None:

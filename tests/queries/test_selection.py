@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from builder.errors import DataError, FormatError
 from builder.parameters import SelectionParameters, VerdictFilter
 from builder.queries import funnel_steps, select_queries
+from builder.queries.forms import choose_published_texts
 from builder.queries.rules import EXCLUDED_USERS_ONLY
 from builder.queries.stop_lists import read_stop_lists
 from builder.runtime.ledger import RowLedger
@@ -52,7 +53,8 @@ def dropped(ledger: RowLedger) -> dict[str, int]:
 def test_counts_by_hand(room) -> None:
     """Two forms of one query; a click twice on one rank counts once; a null user is no user."""
     shown = [
-        ("L'eau", 1, (1, 1, 3)),
+        ("L'eau", 1, (1, 1)),
+        ("L'eau", 1, (3, 3, 3)),
         ("l'eau", 1, ()),
         ("l'eau", 2, (2,)),
         ("l'eau", None, (1,)),
@@ -60,7 +62,7 @@ def test_counts_by_hand(room) -> None:
     ]
     candidates, ledger = run(room, shown, ANY)
     assert candidates.select("text", "topics", "impressions", "users", "clicks").rows() == [
-        ("l'eau", ["t0"], 4, 2, 4),
+        ("l'eau", ["t0"], 5, 2, 4),
         ("loi", ["t1"], 1, 1, 0),
     ]
     assert (ledger.unit, ledger.rows_in, ledger.rows_out) == ("queries", 2, 2)
@@ -83,6 +85,35 @@ def test_forms_as_frequent_are_ordered_by_text(room) -> None:
     shown = [*asked("eau b", 2), *asked("Eau B", 2), *asked("EAU B", 2)]
     candidates, _ = run(room, shown, SelectionParameters(min_users=2, min_impressions=1))
     assert candidates["text"].to_list() == ["EAU B"]
+
+
+def test_the_published_text_of_each_query_is_chosen() -> None:
+    """Query 9: the most frequent form has one quote, the next too few users, then two quotes."""
+    forms = pl.DataFrame(
+        [
+            (9, 'eau "mer"', "eau mer", 2, True),
+            (9, 'eau "mer', "eau mer", 5, True),
+            (9, "Eau mer", "eau mer", 3, False),
+            (9, "EAU MER", "eau mer", 1, True),
+            (2, "loi\u00a0 !", "loi", 4, True),
+            (5, "a@b.example", "a b example", 1, False),
+            (5, "06 12 34 56 78", "06 12 34 56 78", 1, False),
+            (5, "zone", "zone", 1, True),
+        ],
+        schema={
+            "query": pl.UInt64,
+            "text": pl.String,
+            "folded": pl.String,
+            "impressions": pl.UInt32,
+            "anonymous": pl.Boolean,
+        },
+        orient="row",
+    )
+    assert choose_published_texts(forms).rows() == [
+        (2, "loi", "loi\u00a0 !", "loi", None),
+        (5, "zone", "06 12 34 56 78", "06 12 34 56 78", "email"),
+        (9, 'eau "mer"', 'eau "mer', "eau mer", None),
+    ]
 
 
 @pytest.mark.parametrize("form", ['"eau', "eau\t!", " eau!", "eau\u0000!", 'eau "" potable"'])
@@ -170,8 +201,12 @@ def test_a_log_without_users_is_an_error_or_an_explicit_choice(room) -> None:
     shown = [("eau", None, (1,)) for _ in range(5)]
     with pytest.raises(DataError, match=r'select.anonymity = "impressions"'):
         run(room, shown, SelectionParameters())
-    candidates, _ = run(room, shown, SelectionParameters(anonymity="impressions"))
+    params = SelectionParameters(anonymity="impressions")
+    candidates, _ = run(room, shown, params)
     assert candidates.select("text", "impressions", "users").rows() == [("eau", 5, 5)]
+    forms = [("Eau", None, ()) for _ in range(5)] + [("EAU !", None, ()) for _ in range(4)]
+    assert run(room, forms, params)[0]["text"].to_list() == ["Eau"], "typed 5 times"
+    assert run(room, forms[1:], params)[0]["text"].to_list() == ["eau"], "each typed 4 times"
 
 
 def test_an_empty_log_selects_nothing(room) -> None:
@@ -256,10 +291,10 @@ def test_a_stop_list_has_comments(room) -> None:
     assert (dropped(ledger), ledger.notes) == ({"stop_list": 1}, [])
 
 
-@pytest.mark.parametrize("line", ["---", "\N{SLIGHTLY SMILING FACE}"])
+@pytest.mark.parametrize("line", ["---", "\N{SLIGHTLY SMILING FACE}", "-" * 80])
 def test_a_line_of_a_stop_list_needs_a_letter(room, line: str) -> None:
     with pytest.raises(FormatError) as error:
-        read_stop_lists([room.file("stop.txt", f"eau\n{line} # all\n")])
+        read_stop_lists([room.file("stop.txt", f"eau\n{line}{'!' * (len(line) // 80)} # all\n")])
     assert str(error.value) == (
         "stop.txt, line 2: expected a query, word or phrase with at least one letter or digit, "
         f"found {line!r}; remove the line, or write # before a comment"
@@ -301,14 +336,15 @@ def test_topics_that_match_no_query_are_noted(room, matching: str) -> None:
         *asked("Loi sur l'électricité", 5),
         *asked("petrole", 4),
     ]
-    topics = ("Eau|eau;eaux|eaux", "[ée]lectricité", "petrole", "loi|LOI")
+    topics = ("Eau|eau;eaux|eaux", "[ée]lectricité", "petrole", "loi|LOI|Lac;mer")
     params = SelectionParameters(min_impressions=1, matching=matching)
     _, ledger = run(room, shown, params, topics=topics)
     assert ledger.notes == [
         (
-            "topics that match no k-anonymous query of this snapshot: 3 "
-            "(alias 'eau;eaux' of t0; '[ée]lectricité'; 'petrole'); if they should match queries, "
-            "write words as users type them, without wildcards, and separate aliases by |"
+            "topics that match no k-anonymous query of this snapshot: 4 "
+            "(alias 'eau;eaux' of t0; '[ée]lectricité'; alias 'Lac;mer' of t3; 'petrole'); if they "
+            "should match queries, write words as users type them, without wildcards, and separate "
+            "aliases by |"
         )
     ]
 
@@ -318,6 +354,44 @@ def test_k_beyond_the_64_bits_of_the_first_pass_is_exact(room) -> None:
     candidates, ledger = run(room, shown, SelectionParameters(min_users=70))
     assert candidates.select("text", "users").rows() == [("eau", 70)]
     assert dropped(ledger) == {"too_few_users": 1}
+
+
+def test_users_that_share_a_bit_of_the_first_pass_are_counted_exactly(room) -> None:
+    """Users 0, 64 and 128 set the same bit; a user who returns is still one user."""
+    params = SelectionParameters(min_users=3, min_impressions=1)
+    exactly = [("Eau", user, ()) for user in (0, 64, 128)]
+    assert run(room, exactly, params)[0].select("text", "users").rows() == [("Eau", 3)]
+    returning = [("Eau", user, ()) for user in (0, 64, 64, 64, None)]
+    candidates, ledger = run(room, returning, params)
+    assert (candidates.height, dropped(ledger)) == (0, {"too_few_users": 1})
+    forms = [*returning, ("EAU !", 128, ())]
+    assert run(room, forms, params)[0].select("text", "users").rows() == [("eau", 3)]
+
+
+def test_queries_with_keys_at_the_ends_of_ranges_are_selected_once(
+    room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two ranges of 2^63 keys."""
+    monkeypatch.setattr("builder.queries.anonymous.FORMS_PER_RANGE", 4)
+    keys = [0, 2**63 - 1, 2**63, 2**64 - 1]
+    out = room.out()
+    select_queries(
+        out,
+        impressions=room.table(
+            "impressions", [(n, n, key, n, [], []) for n, key in enumerate(keys)]
+        ),
+        log_queries=room.table(
+            "log_queries", [(n, key, f"eau {n}", f"eau {n}") for n, key in enumerate(keys)]
+        ),
+        topics=room.topics("eau"),
+        params=ANY,
+        limits=room.limits,
+        progress=NoProgress(),
+    )
+    candidates = pl.read_parquet(out / "candidates.parquet")
+    assert candidates.select("query", "text").rows() == [
+        (key, f"eau {n}") for n, key in enumerate(keys)
+    ]
 
 
 texts = st.sampled_from(["eau", "Eau", "EAU!", "l'eau", "L eau", "loi eau", "bordeaux", "Loi  eau"])

@@ -96,6 +96,14 @@ def test_french_words_are_ignored_only_in_collections_with_french(room, has_fren
     assert (found[::2] == found[1::2]) is has_french
 
 
+@pytest.mark.parametrize("text", ["la question", "La  question !", "questions"])
+def test_a_later_query_with_the_text_of_a_training_query_is_seen(room, text: str) -> None:
+    params = SplitParameters(heldout_share=0)
+    first = run(room, [judged(1, text="la question")], params=params)
+    later = run(room, [judged(2, text=text), judged(3, text="tout autre")], train=(first,))
+    assert [*sides(later).values()] == ["seen", "test"]
+
+
 def test_a_later_spelling_of_a_trained_set_is_seen(room) -> None:
     first = run(room, [judged(n, variant_set=n) for n in range(40)])
     trained = next(int(q[1:], 16) for q, side in sides(first).items() if side == "train")

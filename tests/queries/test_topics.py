@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError
-from builder.queries import parse_topics, read_topics, require_same_topics
+from builder.queries import parse_topics, read_topics, require_same_topics, topic_differences
 from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 from schemas import Topics
@@ -140,8 +140,18 @@ def test_a_missing_value_is_no_alias(room, cell: str) -> None:
         ("", "topics.tsv, line 1: expected a header with label"),
         (
             HEADER + "a\teau\t\tfr\t\na\tloi\t\tfr\t\n",
-            "line 3: expected unique topic ids, found 'a'",
+            "line 3: expected unique topic ids, found 'a', also on line 2",
         ),
+        (HEADER + "a\teau\t\tfr\tx\ty\n", "line 2: expected 5 tab-separated fields, found 6"),
+        (
+            "label" + "x" * 90,
+            (
+                "line 1: expected a header with label and, optionally, any of "
+                f"topic_id<TAB>label<TAB>aliases<TAB>language<TAB>source, found 'label{'x' * 75}'"
+            ),
+        ),
+        ('label\n"' + "x" * 90, "line 2: expected a closing quote before the next tab or line "),
+        ('label\n"' + "x" * 90, f"found '\"{'x' * 79}'; write each topic on one line"),
         ("label\tlabel\n", "line 1: expected a header with label"),
         ("label\talias\n", "source, found 'label\\talias'"),
         (
@@ -177,3 +187,32 @@ def test_a_published_collection_keeps_its_topics(room) -> None:
     require_same_topics(one, same)
     with pytest.raises(DataError, match="added or changed: 1; removed or changed: 1"):
         require_same_topics(one, more)
+    two, _ = parse_topics(room.file("d", HEADER + "a\teau\t\tfr\tx\nb\tloi\t\tfr\tx\n"))
+    with pytest.raises(DataError) as error:
+        require_same_topics(one, two)
+    assert str(error.value) == (
+        "expected the topics of the published collection, found different topics (added or "
+        "changed: 1; removed or changed: 0), such as ('b', 'loi', [], 'fr'); restore them, or "
+        "start a new collection"
+    )
+    with pytest.raises(DataError, match=r"added or changed: 0; removed or changed: 1\), such as"):
+        require_same_topics(two, one)
+
+
+def test_topics_that_differ_are_listed(room) -> None:
+    before = "a\teau\t\tfr\tx\nb\tloi\t\tfr\tx\nc\tmer\t\tfr\tx\nd\tvin\t\tfr\tx\n"
+    now = (
+        "a\teau\t\tfr\ty\nb\tdroit\t\tfr\tx\nc\tocean\t\tfr\tx\nf\tart\t\tfr\tx\ne\tile\t\tfr\tx\n"
+    )
+    old, new = (parse_topics(room.file("topics", HEADER + rows))[0] for rows in (before, now))
+    assert topic_differences(old, new) == (
+        "topics added: e, f",
+        "topics removed: d",
+        "topics changed: b, c",
+    )
+    assert topic_differences(new, old) == (
+        "topics added: d",
+        "topics removed: e, f",
+        "topics changed: b, c",
+    )
+    assert topic_differences(old, old) == ()

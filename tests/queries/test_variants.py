@@ -117,7 +117,10 @@ def test_hand_made_sets_join_what_no_rule_would(room) -> None:
     ("text", "message"),
     [
         ("job emploi\n", "line 1: expected set<TAB>query"),
-        ("\temploi\n", "line 1: expected set<TAB>query"),
+        ("\temploi\n", "line 1: expected set<TAB>query, found '\\temploi'"),
+        ("a\teau\nb\teaux\tmer\n", "sets.tsv, line 2: expected set<TAB>query, found "),
+        ("x" * 90, f"line 1: expected set<TAB>query, found '{'x' * 80}'"),
+        ("b\teau\na\tEau\n", "found a query of set 'a' that is already in set 'b'"),
         ("job\t!?\n", "line 1: expected a query with at least one letter or digit"),
         ("a\teau\nb\tEau\n", "found a query of set 'b' that is already in set 'a'"),
         (b"\xff", "expected UTF-8"),
@@ -137,6 +140,71 @@ def test_a_set_keeps_its_id_and_representative_over_snapshots() -> None:
     assert dict(later.select("text", "origin").rows())["emplois stabbles"] == "earlier"
     back = sets_of({"emploi stable": 1, "emplois stables": 95}, earlier=[first, later])
     assert set(representatives(back).values()) == {"emploi stable"}
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_representative_is_kept_whichever_key_is_the_smallest(place: int) -> None:
+    """The representative of the earlier snapshot remains, however frequent the others are."""
+    texts = sorted(["loi travail", "lois travail", "travail loi"], key=lambda text: key64(text))
+    first = sets_of({text: 9 if n == place else 1 for n, text in enumerate(texts)})
+    later = sets_of({text: 1 if n == place else 9 for n, text in enumerate(texts)}, earlier=[first])
+    assert later.select("text", "origin", "similarity").rows() == [
+        (text, "itself" if n == place else "signature", 1.0) for n, text in enumerate(texts)
+    ]
+    assert set(representatives(later).values()) == {texts[place]}
+
+
+def test_the_earliest_representative_is_kept() -> None:
+    """`lois travail` led the set in the first snapshot, `loi travail` in the second."""
+    first, second = (sets_of({text: 1}) for text in ("lois travail", "loi travail"))
+    both = {"loi travail": 9, "lois travail": 1}
+    assert set(representatives(sets_of(both, earlier=[first, second])).values()) == {"lois travail"}
+    assert set(representatives(sets_of(both, earlier=[second, first])).values()) == {"loi travail"}
+
+
+def test_sets_of_files_and_of_earlier_snapshots_absorb_more_frequent_spellings(room) -> None:
+    """They are absorbed by none, not even by another of them."""
+    given = read_manual_sets([room.file("sets.tsv", "cook\trecette\ncook\tgratin\n")])
+    sets = sets_of({"recette": 1, "recete": 90, "rectte": 2}, given=given)
+    assert groups(sets) == {frozenset({"recette", "recete", "rectte"})}
+    assert set(representatives(sets).values()) == {"recette"}
+    earlier = sets_of({"recete": 1})
+    sets = sets_of({"recette": 90, "recete": 1, "rectte": 2}, earlier=[earlier])
+    assert set(sets["variant_set"]) == set(earlier["variant_set"])
+    assert set(representatives(sets).values()) == {"recete"}
+    sets = sets_of({"recette": 1, "recete": 90}, given=given, earlier=[earlier])
+    assert groups(sets) == {frozenset({"recette"}), frozenset({"recete"})}
+
+
+def test_an_absorbed_spelling_does_not_stop_later_leaders() -> None:
+    texts = {"recette": 9, "recete": 8, "commune": 7, "comune": 6, "pain": 5}
+    assert groups(sets_of(texts)) == {
+        frozenset({"recette", "recete"}),
+        frozenset({"commune", "comune"}),
+        frozenset({"pain"}),
+    }
+
+
+@pytest.mark.parametrize("words", [("recette", "recete"), ("commune", "comune")])
+def test_of_spellings_as_frequent_the_smaller_id_leads(words: tuple[str, str]) -> None:
+    ids = {sets_of({word: 5})["variant_set"].item(): word for word in words}
+    sets = sets_of(dict.fromkeys(words, 5))
+    assert sets["variant_set"].unique().to_list() == [min(ids)]
+    assert set(representatives(sets).values()) == {ids[min(ids)]}
+
+
+@pytest.mark.parametrize("other", ["v0000000000000000", "vffffffffffffffff"])
+def test_a_set_that_kept_the_id_of_its_signature_comes_first(other: str) -> None:
+    """Of two earlier queries with equal signatures, one was in a set with another id."""
+    earlier = sets_of({"recette": 9, "recettes": 1})
+    (own,) = earlier["variant_set"].unique()
+    for moved in ("recette", "recettes"):
+        changed = pl.when(pl.col("text") == moved).then(pl.lit(other)).otherwise("variant_set")
+        before = earlier.with_columns(
+            changed.alias("variant_set"), representative=pl.col("query"), origin=pl.lit("itself")
+        )
+        later = sets_of({"des recettes": 1}, earlier=[before])
+        assert later["variant_set"].to_list() == [own]
 
 
 def test_a_query_keeps_its_set_if_it_is_published_without_its_apostrophe() -> None:
@@ -276,6 +344,25 @@ def test_merged_counts_by_hand(room) -> None:
     ]
     assert aliases["query_id"][0] == f"q{key64('loi travail'):016x}"
     assert aliases["alias_id"][0] == f"q{key64('lois travail'):016x}"
+
+
+def test_sets_are_merged_whichever_key_is_the_smallest(room) -> None:
+    """In each set, another of the keys (of low, middle and high value) is the representative."""
+    for place, frequent in (("metz", 0), ("brest", 1), ("nantes", 2)):
+        shown = []
+        spellings = [f"loi {place}", f"lois {place}", f"{place} loi"]
+        texts = sorted(spellings, key=lambda text: key64(text))
+        for number, text in enumerate(texts):
+            shown += [(text, user, ()) for user in range(6 if number == frequent else 4)]
+        kept, variants = run(room, shown, VariantParameters())
+        rows = kept.scan().select("text", "impressions", "users").collect()
+        assert rows.rows() == [(texts[frequent], 14, 6)]
+        listed = query_aliases({"2022-06": variants, "2022-07": variants}).collect()
+        assert sorted(listed.select("snapshot", "alias", "origin").rows()) == [
+            (snapshot, text, "signature")
+            for snapshot in ("2022-06", "2022-07")
+            for text in sorted({*texts} - {texts[frequent]})
+        ]
 
 
 def users_by_text(kept: Table) -> dict[str, int]:

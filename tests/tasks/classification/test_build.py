@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from itertools import combinations
 
 import polars as pl
@@ -18,6 +19,8 @@ from builder.tasks.classification import (
 )
 from builder.tasks.classification.definition import LABELED_SPLITS, SPLITS
 from builder.tasks.classification.labeling import deduplication_key_expr
+from builder.tasks.classification.table_schemas import Labels, Posts
+from schemas import Rejects
 from tests.tasks.classification.helpers import (
     WORLD,
     bigrams,
@@ -184,6 +187,69 @@ def test_an_unchanged_version_is_not_built_again(tmp_path):
     assert (first.rebuilt, second.rebuilt) == (True, False)
     assert second.ledger == first.ledger
     assert second.splits.equals(first.splits)
+
+
+def test_authors_are_numbered_from_0(tmp_path):
+    records = [post(1, "so good :)"), post(2, "so bad :("), post(3, "nice :)", author="a1")]
+    records.append(post(4, "awful :(", author="a1"))
+    build = tiny(tmp_path, records)
+    authors = dict(read(build, "posts", "train").select("id", "author").iter_rows())
+    assert authors["1"] == authors["3"] == authors["4"] != authors["2"]
+    assert set(authors.values()) == {0, 1}
+    assert build.splits.row(0)[:6] == ("train", 4, 2, 2, 0, 2)
+    assert (build.agreement, build.unused_labels) == (None, {})
+
+
+def test_a_new_version_of_the_stage_is_a_reason_to_build_again(tmp_path, monkeypatch):
+    build = tiny(tmp_path, [post(1, "so good :)"), post(2, "so bad :(")])
+    monkeypatch.setattr("builder.tasks.classification.build.STAGE_VERSION", "next")
+    manifest = json.loads((build.folder / "manifest.json").read_text())
+    before = manifest["made_from"]["stage"].removeprefix("classification/")
+    definition = next(tmp_path.glob("*.toml"))
+    assert classification_rebuild_reasons(definition, tmp_path / "out") == (
+        f"stage version {before} -> next",
+    )
+
+
+def test_the_manifest_describes_the_tables(tmp_path):
+    build = tiny(tmp_path, [post(1, "so good :)"), post(2, "so bad :("), post(3, "nothing")])
+    manifest = json.loads((build.folder / "manifest.json").read_text())
+    known = ("format", "kind", "name", "version")
+    assert [manifest[name] for name in known] == [1, "classification", "posts", "0.1.0"]
+    assert re.fullmatch(
+        r"posts 0\.1\.0\|classification\|tables [0-9a-f]{12}", manifest["signature"]
+    )
+    tables = {
+        name: (table["rows"], table["contract"]) for name, table in manifest["tables"].items()
+    }
+    posts, labels = Posts.signature(), Labels.signature()
+    assert tables == {
+        **{f"posts/{split}.parquet": (0, posts) for split in SPLITS},
+        **{f"labels/{split}.parquet": (0, labels) for split in LABELED_SPLITS},
+        "posts/train.parquet": (2, posts),
+        "labels/train.parquet": (2, labels),
+        "rejects.parquet": (1, Rejects.signature()),
+    }
+    assert (build.folder / "README.md").read_text().splitlines()[-12:] == [
+        "# posts 0.1.0",
+        "",
+        "Sentiment of timestamped posts over time. The splits share no author and no text;",
+        "the test sets lie within, shortly after and long after the training period.",
+        "",
+        "| split | posts | positive | negative | authors |",
+        "|---|---|---|---|---|",
+        "| train | 2 | 1 | 1 | 2 |",
+        *(f"| {split} | 0 | 0 | 0 | 0 |" for split in SPLITS[1:5]),
+        "| unlabelled | 0 | 0 | 0 | 0 |",
+    ][-12:]
+    assert (
+        (build.folder / "README.md")
+        .read_text()
+        .startswith(
+            '---\nlicense_name: "not stated"\nconfigs:\n- config_name: posts\n  data_files:\n'
+            "  - split: train\n    path: posts/train.parquet\n  - split: dev\n"
+        )
+    )
 
 
 def test_a_draft_is_replaced_and_a_release_is_not(tmp_path):

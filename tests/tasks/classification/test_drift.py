@@ -12,6 +12,9 @@ POSTS = [
     ("train", "Go go home", None, 1, 10, "positive", "distant"),
     ("train", "home, sweet", None, 2, 30, "negative", "human"),
     ("long", "go away AWAY", None, 1, 90, "positive", "distant"),
+    ("short", "one", None, 4, 80, "negative", "human"),
+    ("short", "two", None, 4, 70, "negative", "human"),
+    ("short", "three", None, 4, 75, "positive", "distant"),
     ("long", "zebra", "duplicate", 3, 95, "positive", "distant"),
 ]
 """Words of train: go 2, home 2, sweet 1; of long: go 1, away 2. The last post was rejected."""
@@ -49,6 +52,10 @@ def test_sizes(drift):
         "tokens": 5,
         "tokens_per_post": 2.5,
     }
+    short = drift["splits"]["short"]
+    names = ("posts", "authors", "first_time", "last_time", "positive", "negative", "human")
+    assert [short[name] for name in names] == [3, 1, 70, 80, 1, 2, 2]
+    assert short["positive_share"] == pytest.approx(1 / 3)
     empty = drift["splits"]["dev"]
     assert (empty["posts"], empty["tokens"], empty["tokens_per_post"]) == (0, 0, None)
 

@@ -3,8 +3,10 @@
 import polars as pl
 import pytest
 
-from builder.errors import DataError, MissingExtraError, UsageError
+from builder.errors import DataError, FormatError, MissingExtraError, UsageError
 from builder.tasks.classification import evaluate_classification, run_classification_baseline
+from builder.tasks.classification.baseline import _create_model
+from builder.tasks.classification.evaluate import read_predictions
 from tests.tasks.classification.helpers import post, read, tiny
 
 
@@ -33,6 +35,111 @@ def test_evaluation_of_predictions(collection, tmp_path):
     missing = report.scores.filter(pl.col("system") == "silent")
     assert missing["missing"].sum() == len(truth) - 1
     assert missing["rpd_gain_positive"].to_list() == [None, None, None]
+
+
+def write_labels(folder, **splits):
+    """The labels of test sets, `p` or `n` by post."""
+    (folder / "labels").mkdir(parents=True)
+    names = {"p": "positive", "n": "negative"}
+    for split in ("within", "short", "long"):
+        labels = splits.get(split, {})
+        table = {"id": list(labels), "label": [names[label] for label in labels.values()]}
+        schema = {"id": pl.String, "label": pl.String}
+        pl.DataFrame(table, schema=schema).write_parquet(folder / "labels" / f"{split}.parquet")
+    return folder
+
+
+def test_scores_by_hand(tmp_path):
+    """Within: positive 1 TP, 1 FN; negative 1 TP, 1 FP, 1 FN (a missing prediction)."""
+    folder = write_labels(
+        tmp_path / "0.1.0",
+        within={"a": "p", "b": "n", "c": "p", "d": "n"},
+        short={"e": "p", "f": "n"},
+        long={"g": "p"},
+    )
+    labels = {"a": "p", "b": "n", "c": "n", "e": "p", "f": "p", "g": "p", "z": "p"}
+    names = {"p": "positive", "n": "negative"}
+    path = write_predictions(tmp_path / "one.tsv", [(k, names[v]) for k, v in labels.items()])
+    report = evaluate_classification(folder, [path])
+    half, third = pytest.approx(1 / 2), pytest.approx(1 / 3)
+    assert report.scores.rows() == [
+        ("one", "within", 4, 1, 0.5, pytest.approx(2 / 3), half, pytest.approx(7 / 12), None),
+        ("one", "short", 2, 0, 0.5, pytest.approx(2 / 3), 0.0, third, pytest.approx(-3 / 7)),
+        ("one", "long", 1, 0, 1.0, 1.0, None, 1.0, pytest.approx(5 / 7)),
+    ]
+    assert report.summary.rows() == [("one", pytest.approx(2 / 3), 1)]
+    assert report.weights == {"short": 0.5, "long": 0.5}
+
+
+def test_an_empty_test_set_has_no_scores(tmp_path):
+    folder = write_labels(tmp_path / "0.1.0", within={"a": "p"}, short={"b": "n"})
+    names = ("b", "a")
+    paths = [write_predictions(tmp_path / name, [("b", "negative")]) for name in names]
+    report = evaluate_classification(folder, paths)
+    assert report.scores.filter(system="a").rows() == [
+        ("a", "within", 1, 1, 0.0, 0.0, None, 0.0, None),
+        ("a", "short", 1, 0, 1.0, None, 1.0, 1.0, None),
+        ("a", "long", 0, 0, None, None, None, None, None),
+    ]
+    assert report.summary.rows() == [("a", None, 0), ("b", None, 0)]
+    for weights in ({"short": 1}, {"within": 1, "short": 3}):
+        scored = evaluate_classification(folder, paths, weights).summary
+        assert scored["weighted_f1"].to_list() == [1.0 if len(weights) == 1 else 0.75] * 2
+
+
+def test_prediction_files_and_labels_are_required(tmp_path):
+    folder = write_labels(tmp_path / "0.1.0", within={"a": "p"})
+    path = write_predictions(tmp_path / "one.tsv", [("a", "positive")])
+    with pytest.raises(UsageError, match=r"at least one prediction file, found \[\]"):
+        evaluate_classification(folder, [])
+    with pytest.raises(UsageError, match=r"distinct names, found \['one', 'one'\]"):
+        evaluate_classification(folder, [path, path.with_suffix(".txt")])
+    (folder / "labels" / "short.parquet").unlink()
+    with pytest.raises(UsageError) as error:
+        evaluate_classification(folder, [path])
+    assert str(error.value) == (
+        f"{folder}/labels/short.parquet: no such file; expected the labels of a test set in a "
+        "version folder of a classification collection, such as posts/0.1.0"
+    )
+
+
+EXPECTED = "expected id and label (positive or negative), separated by a tab; found"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "x" * 130,
+            f"1: {EXPECTED} '{'x' * 120}'",
+        ),
+        (
+            "a\tpositive\n\na\tnegative",
+            "3: expected one prediction per post, found a second one for post 'a'",
+        ),
+        (
+            "a\tpositive\nid\tlabel",
+            f"2: {EXPECTED} 'id\\tlabel'",
+        ),
+    ],
+)
+def test_a_wrong_prediction_is_shown(tmp_path, text, message):
+    path = tmp_path / "one.tsv"
+    path.write_text(text)
+    with pytest.raises(FormatError) as error:
+        read_predictions(path)
+    assert str(error.value) == f"{path}, line {message}"
+
+
+def test_words_and_pairs_of_words_of_two_posts_are_features(tmp_path):
+    model = _create_model(1.0)
+    vectorizer = model[0].fit(["so good day", "so good day", "so bright", "end"])
+    names = {"so", "good", "day", "so good", "good day"}
+    assert set(vectorizer.get_feature_names_out()) == names
+    with pytest.raises(UsageError, match="a positive regularization C, found 0"):
+        run_classification_baseline(tmp_path, tmp_path / "p.tsv", 0)
+    with pytest.raises(UsageError, match=r"classification collection with posts/train\.parquet"):
+        run_classification_baseline(tmp_path, tmp_path / "p.tsv", 0.5)
 
 
 @pytest.mark.parametrize("ids", [[], ["x1", "x2"]])

@@ -183,6 +183,10 @@ def test_own_list_is_sorted_and_has_both_sides():
             "line 2: expected distinct",
         ),
         (["marker\tkind\tpolarity\tname"], "at least one marker"),
+        (["marker\tkind\tpolarity\tname", "😀\tsmiley\tpositive\ta"], "line 2: expected marker"),
+        (["marker\tkind\tpolarity\tname", "😀\temoji\tpositive\ta\tb"], "line 2: expected marker"),
+        (["marker\tkind\tpolarity\tname", "\temoji\tpositive\ta"], "line 2: expected distinct"),
+        (["marker\tkind\tpolarity\tname", "\ufe0f\temoji\tpositive\ta"], "2: expected distinct"),
     ],
 )
 def test_wrong_lists_are_named(tmp_path, lines, message):

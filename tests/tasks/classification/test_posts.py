@@ -19,8 +19,20 @@ from builder.tasks.classification.definition import (
     load_definition,
 )
 from builder.tasks.classification.inputs import InputFiles
-from builder.tasks.classification.labeling import AuthorSplits, deduplication_key_expr
-from builder.tasks.classification.posts import parse_unix_seconds, read_posts
+from builder.tasks.classification.labeling import (
+    WORK_SCHEMA,
+    AuthorSplits,
+    PostLabeler,
+    deduplication_key_expr,
+)
+from builder.tasks.classification.markers import read_markers
+from builder.tasks.classification.posts import (
+    POST_SCHEMA,
+    PostBlock,
+    parse_unix_seconds,
+    read_posts,
+)
+from builder.text.keys import key64
 
 GOOD = {"id": "1", "time": 1_500_000_000, "author": "a", "text": "hello"}
 
@@ -57,6 +69,7 @@ def test_json_lines(tmp_path, name):
         (json.dumps(GOOD | {"author": None}), "no_author"),
         (json.dumps(GOOD | {"text": ["x"]}), "no_text"),
         (json.dumps(GOOD | {"text": "<p>so happy :)</p>"}), "html_text"),
+        (json.dumps(GOOD | {"text": "<P>so\nhappy</P>\n"}), "html_text"),
         (json.dumps(GOOD | {"time": "yesterday"}), "bad_time"),
         (json.dumps(GOOD | {"time": None}), "bad_time"),
         (json.dumps(GOOD | {"time": 1e30}), "bad_time"),
@@ -77,6 +90,19 @@ def test_characters_that_platforms_escape_are_restored(tmp_path):
     path.write_text("\n".join(lines) + "\n")
     expected = ["I <3 AT&T", "&lt; &copy=1 &nbsp;", '"no" it\'s']
     assert read(path)[0]["text"].to_list() == expected
+
+
+def test_records_are_read_in_blocks(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    records = [GOOD, {}, GOOD | {"id": "2"}, GOOD | {"id": "3"}, [1]]
+    path.write_text("\n".join(map(json.dumps, records)))
+    blocks = list(read_posts(Source(path, path.name), records_per_block=2))
+    assert [block.posts["id"].to_list() for block in blocks] == [["1"], ["2", "3"], []]
+    assert [block.malformed for block in blocks] == [
+        [(2, "no_id")],
+        [],
+        [(5, "not_json_object")],
+    ]
 
 
 def test_parquet(tmp_path):
@@ -207,6 +233,49 @@ def test_definition(tmp_path):
     definition = load(tmp_path, DEFINITION)
     assert definition.intervals.intervals_by_name()["t"].start == 1_451_606_400
     assert definition.labels.strip_markers
+    assert definition.seed == "longeval-builder"
+    assert definition.intervals.short_days == 365
+    assert definition.authors.model_dump() == {
+        "train": 0.35,
+        "dev": 0.05,
+        "within": 0.1,
+        "short": 0.15,
+        "long": 0.15,
+        "unlabelled": 0.2,
+    }
+    assert definition.sampling.model_dump() == {
+        "kind": "balanced",
+        "train": None,
+        "dev": None,
+        "within": None,
+        "short": None,
+        "long": None,
+        "unlabelled": None,
+    }
+    assert definition.text.model_dump() == {"near_duplicate": 0.6, "min_words": 1}
+
+
+@pytest.mark.parametrize(
+    ("version", "is_draft"),
+    [("0.1.0", True), ("1.0.0", False), ("10.2.3", False), ("1.0.0-rc.1", True), ("0.9.0-a", True)],
+)
+def test_a_draft_has_a_version_below_1_or_a_suffix(tmp_path, version, is_draft):
+    definition = load(tmp_path, DEFINITION.replace("0.1.0", version))
+    assert definition.collection.is_draft is is_draft
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[intervals]", "[sampling]\ntrain = 1\n[intervals]"),
+        ("[intervals]", "[text]\nmin_words = 1\nnear_duplicate = 1\n[intervals]"),
+        ("end = 2018-01-01}", "end = 2018-01-01T00:00:00}"),
+        ("end = 2019-01-01}", "end = 2019-01-01}\nshort_days = 365"),
+        ("end = 2018-01-01}", "end = 2017-01-02}\nshort_days = 1"),
+    ],
+)
+def test_values_at_their_limits_are_allowed(tmp_path, old, new):
+    assert load(tmp_path, DEFINITION.replace(old, new, 1)).posts == ("*.jsonl",)
 
 
 @pytest.mark.parametrize(
@@ -220,6 +289,21 @@ def test_definition(tmp_path):
         ("end = 2018-01-01}", "end = 2018-01-02}", "`short` must lie within"),
         ("long = {start = 2018-01-01", "long = {start = 2017-12-31", "`long` must start"),
         ("[intervals]", "[text]\nnear_duplicate = 0.5\n[intervals]", "near_duplicate"),
+        ("end = 2018-01-01}", "end = 2018-01-01T00:00:01}", "`short` must lie within the 365 days"),
+        ("end = 2018-01-01}", "end = 2017-01-01}", "short: end must be after start"),
+        ("end = 2019-01-01}", "end = 2018-01-01}", "long: end must be after start"),
+        ("end = 2019-01-01}", "end = 2019-01-01}\nshort_days = 0", "short_days"),
+        ("end = 2019-01-01}", "end = 2019-01-01}\nshort_days = 366", "at least 366 days after"),
+        ('["*.jsonl"]', "[]", "posts"),
+        ("[intervals]", "[text]\nnear_duplicate = 1.5\n[intervals]", "near_duplicate"),
+        ("[intervals]", "[text]\nmin_words = 0\n[intervals]", "min_words"),
+        ("[intervals]", "[authors]\ntrain = 1.35\nlong = -0.85\n[intervals]", r"authors\.train"),
+        ("[intervals]", "[authors]\ntrain = -0.35\nlong = 0.85\n[intervals]", r"authors\.train"),
+        (
+            "[intervals]",
+            "[authors]\ntrain = 0.1\n[intervals]",
+            "expected shares of authors that sum to 1, found 0.75",
+        ),
         ("[intervals]", "[authors]\ntrain = 0.9\n[intervals]", "sum to 1"),
         ("[intervals]", "[sampling]\ntrain = 0\n[intervals]", r"sampling\.train"),
         ("[intervals]", "[intervals", "not valid TOML"),
@@ -237,6 +321,74 @@ def files(path, posts='["posts"]', more=""):
         return InputFiles.from_definition(definition, path)
     except DefinitionError as error:
         return str(error)
+
+
+EVERYWHERE = """
+[authors]
+train = 1
+dev = 0
+within = 0
+short = 0
+long = 0
+unlabelled = 0
+
+[text]
+min_words = 2
+"""
+
+
+@pytest.mark.parametrize("strip", ["true", "false"])
+def test_each_record_gets_a_split_or_the_first_reason_that_applies(tmp_path, strip):
+    """The periods are 2016, 2017 and 2018; the author belongs to the training set."""
+    starts = [int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in range(2016, 2020)]
+    texts = {
+        "1": (starts[0], "Good day :)"),
+        "2": (starts[1] - 1, "http://a.example :( bad 7"),
+        "3": (starts[1], "nothing of note"),
+        "4": (starts[3], ":) :("),
+        "5": (starts[3] - 1, ":) :("),
+        "6": (starts[2], "day :)"),
+        "7": (starts[0], "nothing of note"),
+        "8": (starts[0] - 1, "too early :)"),
+    }
+    rows = [(int(name), name, time, "ann", text) for name, (time, text) in texts.items()]
+    block = PostBlock(pl.DataFrame(rows, schema=POST_SCHEMA, orient="row"), [(9, "no_id")])
+    definition = load(tmp_path, DEFINITION + EVERYWHERE + f"[labels]\nstrip_markers = {strip}\n")
+    frame = PostLabeler(definition, read_markers()).label_posts(block, "a.jsonl")
+    assert frame.schema == WORK_SCHEMA
+    stripped = ["Good day", "http://a.example bad 7"]
+    kept = stripped if strip == "true" else [text for _, text in texts.values()][:2]
+    assert frame.drop("author", "sample", "time").rows() == [
+        ("a.jsonl", 1, "1", "t", "positive", "train", None, kept[0], "good day"),
+        ("a.jsonl", 2, "2", "t", "negative", "train", None, kept[1], "bad 0"),
+        ("a.jsonl", 3, "3", "short", "none", None, "author_of_another_period", None, None),
+        ("a.jsonl", 4, "4", None, "both", None, "outside_intervals", None, None),
+        ("a.jsonl", 5, "5", "long", "both", None, "both_sides", None, None),
+        ("a.jsonl", 6, "6", "long", "positive", None, "too_few_words", None, None),
+        ("a.jsonl", 7, "7", "t", "none", None, "no_marker", None, None),
+        ("a.jsonl", 8, "8", None, "positive", None, "outside_intervals", None, None),
+        ("a.jsonl", 9, None, None, None, None, "no_id", None, None),
+    ]
+    assert frame["author"].drop_nulls().to_list() == [key64("longeval-builder\nauthor\nann")] * 8
+    assert frame["sample"][0] == key64("longeval-builder\nsample\n1")
+
+
+def test_the_unlabeled_corpus_takes_posts_of_every_period_without_a_marker(tmp_path):
+    text = EVERYWHERE.replace("train = 1", "train = 0").replace("unlabelled = 0", "unlabelled = 1")
+    rows = [
+        (n, str(n), int(datetime(2014 + n, 6, 1, tzinfo=UTC).timestamp()), "ann", f"one {n} {mark}")
+        for n, mark in enumerate(("", ":)", "", ":) :(", ""), 1)
+    ]
+    block = PostBlock(pl.DataFrame(rows, schema=POST_SCHEMA, orient="row"))
+    labeler = PostLabeler(load(tmp_path, DEFINITION + text), read_markers())
+    frame = labeler.label_posts(block, "a.jsonl")
+    assert frame.select("period", "split", "reason").rows() == [
+        (None, None, "outside_intervals"),
+        ("t", "unlabelled", None),
+        ("short", "unlabelled", None),
+        ("long", None, "both_sides"),
+        (None, None, "outside_intervals"),
+    ]
 
 
 def test_files_of_a_definition(tmp_path):

@@ -12,6 +12,7 @@ from statsmodels.stats import inter_rater
 
 from builder.errors import FormatError, UsageError
 from builder.tasks.classification.agreement import (
+    AgreementCoefficient,
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,
@@ -19,6 +20,7 @@ from builder.tasks.classification.agreement import (
 )
 from builder.tasks.classification.annotations import majority_labels, read_annotations
 from builder.tasks.classification.scores import (
+    ClassCounts,
     macro_f1,
     relative_performance_difference,
     weighted_f1,
@@ -157,10 +159,44 @@ def test_fleiss_needs_as_many_labels_everywhere(counts):
         fleiss_kappa(counts)
 
 
+@pytest.mark.parametrize("sums", ["1", "1, 2"])
+def test_the_numbers_of_labels_that_differ_are_named(sums):
+    with pytest.raises(UsageError) as error:
+        fleiss_kappa([[int(number), 0] for number in sums.split(", ")])
+    assert str(error.value) == (
+        "expected the same number of labels, 2 or more, for every unit; found units with "
+        f"{sums} labels"
+    )
+
+
 def test_nothing_to_compare():
-    assert fleiss_kappa([]).value is None
-    assert cohen_kappa([], []).value is None
-    assert krippendorff_alpha([]).reason
+    nothing = AgreementCoefficient(None, 0, None, "no post has two labels to compare")
+    assert fleiss_kappa([]) == cohen_kappa([], []) == krippendorff_alpha([["p"], []]) == nothing
+
+
+def test_equal_labels_agree_by_chance():
+    reason = (
+        "all labels are equal, so the expected disagreement is 0 and the coefficient is undefined"
+    )
+    equal = AgreementCoefficient(None, 2, 1.0, reason)
+    assert fleiss_kappa([[3, 0], [3, 0]]) == equal
+    assert cohen_kappa("pp", "pp") == equal
+    assert krippendorff_alpha(["pp", "ppp", "n"]) == equal
+
+
+def test_observed_agreement_by_hand():
+    """Cohen: 3 of 4, expected 1/2. Fleiss: 14 of 18 pairs, expected 41/81."""
+    assert cohen_kappa("ppnn", "pnnn") == AgreementCoefficient(exactly(0.5), 4, 0.75)
+    assert fleiss_kappa([[2, 1], [3, 0], [0, 3]]) == AgreementCoefficient(
+        exactly(0.55), 3, exactly(7 / 9)
+    )
+    alpha = krippendorff_alpha(["ppn", "pp", "nn", "x"])
+    assert alpha == AgreementCoefficient(exactly(1 - 6 * 2 / 24), 3, exactly(5 / 7))
+
+
+def test_a_class_that_never_occurs_has_no_f1():
+    assert ClassCounts(0, 0, 0).f1 == 0.0
+    assert ClassCounts(1, 0, 2).f1 == 0.5
 
 
 ANNOTATIONS = [
@@ -182,6 +218,21 @@ def test_agreement_of_files(tmp_path):
     assert (report.posts, report.annotators) == (3, ("ann", "bob", "cleo"))
     ann_bob = report.pairs.row(0, named=True)
     assert (ann_bob["first"], ann_bob["second"], ann_bob["posts"]) == ("ann", "bob", 3)
+    assert ann_bob["observed"] == exactly(2 / 3)
+    equal = (
+        "all labels are equal, so the expected disagreement is 0 and the coefficient is undefined"
+    )
+    assert report.pairs.rows()[1:] == [
+        ("ann", "cleo", 1, 0.0, 0.0, None),
+        ("bob", "cleo", 1, 0.0, 0.0, None),
+    ]
+    both = path.with_name("both.tsv")
+    both.write_text("c\tann\tneutral\nc\tbob\tneutral\nd\tcleo\tpositive\n")
+    assert measure_agreement_in_files([both]).pairs.rows() == [
+        ("ann", "bob", 1, 1.0, None, equal),
+        ("ann", "cleo", 0, None, None, "no post has two labels to compare"),
+        ("bob", "cleo", 0, None, None, "no post has two labels to compare"),
+    ]
     expected = metrics.cohen_kappa_score(["p", "n", "0"], ["p", "p", "0"])
     assert ann_bob["cohen_kappa"] == exactly(expected)
     assert report.fleiss.units == 2
@@ -190,11 +241,54 @@ def test_agreement_of_files(tmp_path):
     assert rows == [("a", "positive", 3), ("b", None, 2), ("c", "neutral", 2)]
 
 
+def test_posts_with_as_many_labels_as_most_are_compared(tmp_path):
+    """One label is none to compare; of two numbers as common, the greater is chosen."""
+    path = tmp_path / "labels.tsv"
+    posts = {"a": 3, "b": 3, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1}
+    path.write_text(
+        "".join(
+            f"{post}\tp{n}\tpositive\n" for post, number in posts.items() for n in range(number)
+        )
+        + "c\tp1\tnegative\nd\tp1\tnegative\n"
+    )
+    report = measure_agreement_in_files([path])
+    assert (report.posts, report.krippendorff.units) == (7, 4)
+    assert (report.fleiss.units, report.fleiss.observed) == (2, 1.0)
+
+
 @pytest.mark.parametrize(
-    "line", ["a\tann\tpositive", "d\tann\tgood", "d\tann", "\tann\tpositive", "d ann positive"]
+    "line",
+    [
+        "a\tann\tpositive",
+        "d\tann\tgood",
+        "d\tann",
+        "\tann\tpositive",
+        "d ann positive",
+        "d\tann\tpositive\t1",
+        "d\t\tpositive",
+        "id\tannotator\tlabel",
+    ],
 )
 def test_wrong_annotations_are_named(tmp_path, line):
     path = tmp_path / "labels.tsv"
     path.write_text("\n".join([*ANNOTATIONS, line]) + "\n")
     with pytest.raises(FormatError, match=r"labels\.tsv, line 9"):
         read_annotations([path])
+
+
+def test_a_wrong_annotation_is_shown(tmp_path):
+    path = tmp_path / "labels.tsv"
+    path.write_text("x" * 130)
+    with pytest.raises(FormatError) as error:
+        read_annotations([path])
+    assert str(error.value) == (
+        f"{path}, line 1: expected id, annotator and label (positive, negative, neutral), "
+        f"separated by tabs; found '{'x' * 120}'"
+    )
+    path.write_text("a\tann\tpositive\na\tbob\tneutral\n\na\tbob\tpositive\n")
+    with pytest.raises(FormatError) as error:
+        read_annotations([path])
+    assert str(error.value) == (
+        f"{path}, line 4: expected one label per annotator and post, found a second label of "
+        "annotator 'bob' for post 'a'"
+    )

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from builder.errors import DataError
 from builder.tasks.classification import build_classification, validate_classification
-from builder.tasks.classification.selection import reject_near_duplicates
+from builder.tasks.classification.definition import ClassificationDefinition
+from builder.tasks.classification.labeling import WORK_SCHEMA
+from builder.tasks.classification.selection import reject_near_duplicates, select_posts
 from builder.text.keys import key64
 from tests.tasks.classification.helpers import (
     bigrams,
@@ -65,6 +67,132 @@ def test_each_reason(tmp_path):
     assert "duplicate_id" in set(rejected(build)["reason"])
     malformed = rejected(build).filter(pl.col("reason") == "no_author").row(0, named=True)
     assert (malformed["file"], malformed["line"]) == ("posts.jsonl", 14)
+
+
+def select(rows, verdicts=(), **sampling):
+    """Reject reason, label and source of each candidate, by line.
+
+    A row has id, time, author, split, distant label and text; the line is its position.
+    """
+    periods = ((2014, 2015), (2015, 2016), (2018, 2019))
+    definition = ClassificationDefinition.model_validate(
+        {
+            "posts": ["posts.jsonl"],
+            "collection": {"name": "posts", "version": "0.1.0"},
+            "intervals": {
+                name: {"start": f"{first}-01-01", "end": f"{last}-01-01"}
+                for name, (first, last) in zip(("train", "short", "long"), periods, strict=True)
+            },
+            "sampling": {"kind": "natural"} | sampling,
+        }
+    )
+    columns = ("id", "time", "author", "split", "marked", "text", "identity")
+    work = [
+        dict(zip(columns, (*row, row[-1]), strict=True))
+        | {"line": line, "file": "f", "sample": 100 - line, "reason": None}
+        for line, row in enumerate(rows, 1)
+    ]
+    schema = {"id": pl.String, "verdict": pl.String, "annotators": pl.UInt32}
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.register("work", pl.DataFrame(work, schema=WORK_SCHEMA).to_arrow())
+        table = pl.DataFrame([(*v, 1) for v in verdicts], schema=schema, orient="row")
+        connection.register("verdict", table.to_arrow())
+        select_posts(connection, definition)
+        found = "SELECT line, reason, label, source FROM candidate ORDER BY line"
+        return {line: rest for line, *rest in connection.execute(found).fetchall()}
+
+
+def selected(rows, **sampling):
+    return {line: reason for line, (reason, _, _) in select(rows, **sampling).items()}
+
+
+def test_of_posts_with_one_id_the_first_in_time_stays():
+    rows = [("1", time, 5, "train", "positive", f"text {time}") for time in (30, 10, 20)]
+    assert selected(rows) == {1: "duplicate_id", 2: None, 3: "duplicate_id"}
+    other = [("1", 10, author, "train", "positive", f"x {author}") for author in (7, 6)]
+    assert selected(other) == {1: "duplicate_id", 2: None}
+
+
+def test_only_posts_of_labeled_splits_are_in_conflict():
+    rows = [
+        ("1", 1, 5, "train", "positive", "one text"),
+        ("2", 1, 6, "long", "negative", "one text"),
+        ("3", 1, 7, "unlabelled", "negative", "one text"),
+        ("4", 1, 8, "unlabelled", "positive", "two texts"),
+        ("5", 1, 4, "unlabelled", "negative", "two texts"),
+        ("6", 1, 3, "train", "negative", "three texts"),
+        ("7", 1, 2, "unlabelled", "positive", "three texts"),
+        ("8", 1, 1, "dev", "positive", "four texts"),
+        ("8", 2, 1, "dev", "negative", "four texts"),
+        ("9", 1, 9, "dev", "positive", "four texts"),
+    ]
+    assert selected(rows) == {
+        1: "label_conflict",
+        2: "label_conflict",
+        3: None,
+        4: "duplicate_text",
+        5: None,
+        6: "duplicate_text",
+        7: None,
+        8: None,
+        9: "duplicate_id",
+        10: "duplicate_text",
+    }
+
+
+def test_of_equal_and_similar_texts_that_of_the_lower_author_stays():
+    """Of one author, the smaller id stays; posts of one split may be similar."""
+    text = "a b c d e f g h"
+    rows = [
+        ("2", 1, 5, "train", "positive", "equal"),
+        ("1", 1, 5, "train", "positive", "equal"),
+        ("3", 1, 9, "train", "positive", text),
+        ("4", 1, 8, "dev", "positive", f"{text} i"),
+        ("5", 1, 7, "dev", "positive", f"{text} j"),
+        ("6", 1, 6, "long", "positive", "quite another text"),
+    ]
+    near = "near_duplicate_of_another_split"
+    assert selected(rows) == {1: "duplicate_text", 2: None, 3: near, 4: None, 5: None, 6: None}
+
+
+def test_human_labels_count_in_development_and_test_sets_alone():
+    splits = ("train", "dev", "within", "short", "long", "unlabelled")
+    rows = [(s, 1, n, s, "positive", f"text {s} {n}") for n, s in enumerate(splits, 1)]
+    rows += [("tie", 1, 7, "dev", "negative", "tied"), ("none", 1, 8, "dev", "positive", "meh")]
+    rows += [("again", 1, 9, "dev", "positive", "text dev 2")]
+    verdicts = [*((s, "negative") for s in splits), ("tie", None), ("none", "neutral")]
+    found = select(rows, [*verdicts, ("again", "negative"), ("unknown", "negative")])
+    assert found == {
+        1: [None, "positive", "distant"],
+        **{line: [None, "negative", "human"] for line in (2, 3, 4, 5)},
+        6: [None, None, None],
+        7: ["annotators_disagree", None, "human"],
+        8: ["human_neutral", "neutral", "human"],
+        9: ["duplicate_text", "positive", "distant"],
+    }
+
+
+def test_the_posts_of_the_lowest_hashes_are_sampled():
+    """The hash falls with the line here. Balance concerns the labels of labeled splits alone."""
+    rows = [
+        *((f"t{n}", 1, n, "train", "positive", f"train {n}") for n in range(1, 4)),
+        *((f"n{n}", 1, n, "train", "negative", f"not {n}") for n in range(4, 8)),
+        *((f"u{n}", 1, n, "unlabelled", "none", f"other {n}") for n in range(8, 11)),
+        ("t9", 1, 99, "train", "positive", "train 1"),
+    ]
+
+    def kept(**sampling):
+        found = selected(rows, **sampling)
+        assert found.pop(11) == "duplicate_text"
+        assert set(found.values()) == {None, "not_sampled"}
+        return [line for line, reason in found.items() if reason is None]
+
+    assert kept(train=3) == [5, 6, 7, 8, 9, 10]
+    assert kept(train=99, unlabelled=1) == [1, 2, 3, 4, 5, 6, 7, 10]
+    assert kept(kind="balanced") == [1, 2, 3, 5, 6, 7, 8, 9, 10]
+    assert kept(kind="balanced", train=5, unlabelled=2) == [2, 3, 6, 7, 9, 10]
+    assert kept(kind="balanced", train=1) == [8, 9, 10]
+    assert set(selected(rows[:3], kind="balanced").values()) == {"not_sampled"}
 
 
 def test_natural_sampling_and_sizes(tmp_path):
@@ -165,6 +293,11 @@ def test_files_without_posts_are_an_error(tmp_path):
     )
 
 
+def test_a_file_without_lines_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="found none; rejected: nothing; convert the files, or"):
+        tiny(tmp_path, [])
+
+
 def test_posts_with_every_fault_are_an_error_of_their_files(tmp_path):
     """As long as no post was read, the intervals cannot be at fault."""
     faults = {"id": ["", "a\tb"], "author": [""], "text": ["", "<p>sun :)</p>"], "time": ["soon"]}
@@ -218,7 +351,13 @@ def test_human_labels_replace_distant_ones(collection, posts, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [("x9\tann\tpositive\n", "only labels of unknown posts, such as 'x9'"), ("", "no labels")],
+    [
+        (
+            "y1\tann\tpositive\nx9\tann\tpositive\nz1\tann\tneutral\n",
+            "only labels of unknown posts, such as 'x9'",
+        ),
+        ("", "no labels"),
+    ],
 )
 def test_human_labels_of_no_post_are_an_error(tmp_path, text, found):
     (tmp_path / "human.tsv").write_text(text)

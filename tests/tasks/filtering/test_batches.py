@@ -73,10 +73,35 @@ def test_batches_cover_the_period_without_a_gap(start, length, granularity):
     ]
 
 
-@pytest.mark.parametrize("granularity", ["year", "0", "-5", "1.5", "", "\u0665"])
+@pytest.mark.parametrize(
+    "granularity", ["year", "0", "-5", "1.5", "", "\u0665", "10000000001", "0" * 19 + "1"]
+)
 def test_unknown_granularity(granularity):
-    with pytest.raises(UsageError, match="granularity"):
+    with pytest.raises(UsageError) as error:
         create_time_batches(0, 10, granularity)
+    assert str(error.value) == (
+        "granularity: expected hour, day, week, month or a number of seconds up to 10000000000, "
+        f"found {granularity!r}"
+    )
+
+
+def test_a_long_granularity_is_shortened_in_the_message():
+    with pytest.raises(UsageError, match=f"found '{'x' * 40}'$"):
+        create_time_batches(0, 10, "x" * 50)
+
+
+def test_the_longest_and_the_shortest_batch():
+    assert create_time_batches(5, 16, "10000000000").edges.tolist() == [5, 10_000_000_005]
+    assert create_time_batches(5, 7, "1").edges.tolist() == [5, 6, 7]
+    assert create_time_batches(5, 7, "0" * 18 + "1").batch_seconds == 1
+
+
+def test_hours_follow_the_clock():
+    batches = create_time_batches(3601, 10_800, "hour")
+    assert batches.edges.tolist() == [3600, 7200, 10_800]
+    assert batches.find_batch_indexes(np.array([0, 3599, 3600, 10_799, 10_800])).tolist() == [
+        *(-1, -1, 0, 1, 2)
+    ]
 
 
 def test_empty_period():
@@ -85,5 +110,10 @@ def test_empty_period():
 
 
 def test_too_many_batches():
-    with pytest.raises(UsageError, match="longer batches"):
-        create_time_batches(0, 10**9, "1")
+    assert len(create_time_batches(7, 7 + 10**6, "1").batch_starts) == 10**6
+    with pytest.raises(UsageError) as error:
+        create_time_batches(7, 8 + 10**6, "1")
+    assert str(error.value) == (
+        "expected at most 1000000 batches, found 1000001 of 1 s each in the period [7, 1000008); "
+        "choose longer batches or a shorter period"
+    )

@@ -146,14 +146,47 @@ def test_the_share_is_zero_if_no_trend_satisfies_an_assumption(files):
     assert table.row(0) == ("day", 32, 0, 0, 0, 0.0)
 
 
+def test_the_lengths_of_batches_and_the_level_are_those_of_the_paper(files):
+    """1, 7 and 30 days; 5 %."""
+    table = compare_granularities(*files, PARAMETERS)
+    assert table["granularity"].unique(maintain_order=True).to_list() == ["604800", "2592000"]
+    assumptions = check_trend_assumptions(*files, PARAMETERS)
+    assert assumptions["granularity"].to_list() == ["day", "604800", "2592000"]
+    explicit = check_trend_assumptions(*files, PARAMETERS, assumptions["granularity"], 0.05)
+    assert assumptions.equals(explicit)
+
+
+def test_systems_that_are_tied_have_no_rank_correlation(files):
+    truth, runs = files
+    twin = runs[0].with_name("twin.txt")
+    twin.write_bytes(runs[0].read_bytes())
+    table = compare_rankings(truth, [runs[0], twin], PARAMETERS)
+    assert table.select("systems", "kendall_tau_b").rows() == [(2, None)] * 3
+
+
+def test_trends_of_nothing_but_zeros_are_not_counted(tmp_path):
+    """On every other day, nothing is relevant: precision and recall are undefined, and F_pra is
+    the aptness, which is above 0. In a week, it is 0, as the precision is.
+    """
+    relevant = [line(START + day * DAY, f"{day}", "x") for day in range(0, DAYS, 2)]
+    truth = write(tmp_path / "half.txt", relevant)
+    wrong = write(
+        tmp_path / "wrong.txt", [line(START + day * DAY, "no", "z") for day in range(DAYS)]
+    )
+    parameters = FilteringTrendParameters(filtering=FilteringParameters(cutoffs=(0,)))
+    table = check_trend_assumptions(truth, [wrong], parameters, ["day", "week"])
+    assert table.select("granularity", "trends").rows() == [("day", 2), ("week", 1)]
+
+
 def test_wrong_requests(files):
     truth, runs = files
     with pytest.raises(UsageError, match="two or more runs"):
         compare_rankings(truth, runs[:1])
     with pytest.raises(UsageError, match="two or more granularities, found 1"):
         compare_granularities(truth, runs, PARAMETERS, ["day"])
-    with pytest.raises(UsageError, match="significance level"):
-        check_trend_assumptions(truth, runs, PARAMETERS, significance_level=1.0)
+    for level in (0, 1):
+        with pytest.raises(UsageError, match="significance level"):
+            check_trend_assumptions(truth, runs, PARAMETERS, significance_level=level)
 
 
 def told(*arguments):

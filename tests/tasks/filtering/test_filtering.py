@@ -198,6 +198,39 @@ def test_a_period_with_one_given_end_is_completed_by_the_documents(tmp_path):
         assert result.batches["batch"].to_list() == [START + day * DAY for day in days]
 
 
+def test_a_period_ends_one_second_after_its_last_document(tmp_path):
+    truth = write(tmp_path / "truth.txt", [line(START, "a", "x"), line(START + DAY - 1, "b", "x")])
+    run = write(tmp_path / "run.txt", [line(START + DAY - 1, "b", "x")])
+    result = evaluate_filtering(truth, [run])
+    assert result.batches["batch"].to_list() == [START]
+    assert result.whole.row(0) == (
+        *("run", 0.0, START, 2, 1, 1, 1, 0, 1, 1.0, 0.5),
+        *(pytest.approx(2 / 3), 1.0, 0.75),
+    )
+
+
+def test_every_line_of_a_run_is_accounted_for(tmp_path):
+    truth = write(tmp_path / "truth.txt", [line(START, "a", "x"), line(START, "b", "x", rating=0)])
+    lines = [
+        *(line(START, "a", "x", 10), line(START, "a", "x", 20), line(START, "a", "x", 5)),
+        *(line(START, "b", "x"), line(START, "c", "x"), line(START, "d", "x")),
+        *(line(START, "e", "x", rating=1), line(START - 1, "f", "x"), line(START + DAY, "g", "x")),
+    ]
+    runs = [write(tmp_path / "run.txt", lines), write(tmp_path / "none.txt", [])]
+    expected = {
+        "false_positive": ("run", 9, 1, 2, 2, 2, 4),
+        "ignored": ("run", 9, 1, 2, 2, 2, 2),
+    }
+    for unjudged, row in expected.items():
+        parameters = FilteringParameters(unjudged=unjudged, start=START, end=START + DAY)
+        result = evaluate_filtering(truth, runs, parameters)
+        assert result.runs.columns == [
+            *("system", "lines", "below_rating", "repeated", "outside_period", "unjudged", "pairs")
+        ]
+        assert result.runs.rows() == [("none", 0, 0, 0, 0, 0, 0), row]
+        assert result.max_confidences == {"run": 1000.0, "none": None}
+
+
 def test_empty_run_scores_the_silence(tmp_path):
     truth = write(tmp_path / "truth.txt", [line(START, "a", "x"), line(START + 2 * DAY, "b", "x")])
     run = write(tmp_path / "silent.txt", [])
@@ -218,6 +251,8 @@ def test_two_runs_with_one_name(tmp_path):
     run = write(tmp_path / "run.txt", [line(1, "a", "x")])
     with pytest.raises(UsageError, match="distinct names"):
         evaluate_filtering(run, [run, run])
+    with pytest.raises(UsageError, match=r"one or more run files with distinct names, found \[\]"):
+        evaluate_filtering(run, [])
 
 
 @pytest.mark.parametrize(
@@ -275,6 +310,8 @@ def test_windows_line_ends(tmp_path):
         {"assessors": "most"},
         {"average": "mean"},
         {"zeta": 0},
+        {"zeta": math.inf},
+        {"relevance": -2},
         {"cutoffs": ()},
         {"cutoffs": (math.nan,)},
         {"granularity": "year"},
@@ -285,6 +322,27 @@ def test_windows_line_ends(tmp_path):
 def test_parameters_are_checked(wrong):
     with pytest.raises(UsageError):
         FilteringParameters(**wrong)
+
+
+def test_the_documented_defaults_of_parameters():
+    parameters = FilteringParameters()
+    assert {name: getattr(parameters, name) for name in parameters.__slots__} == {
+        "relevance": 2,
+        "assessors": "all",
+        "unjudged": "false_positive",
+        "average": "macro",
+        "zeta": 1.0,
+        "granularity": "day",
+        "start": None,
+        "end": None,
+        "cutoffs": (0.0,),
+        "cutoff_rule": "at_or_above",
+        "min_positives": 4,
+        "min_text_bytes": 100,
+        "cutoff_step": 50,
+    }
+    for allowed in ({"zeta": 0.5}, {"min_positives": 0}, {"relevance": -1}, {"cutoffs": (-1,)}):
+        assert FilteringParameters(**allowed) != parameters
 
 
 documents = st.tuples(st.integers(0, 3), st.integers(0, 5), st.sampled_from("xyz"))

@@ -6,7 +6,7 @@ from builder.tasks.filtering.matches import mismatch_warnings
 from builder.tasks.filtering.parameters import FilteringParameters
 from builder.tasks.filtering.score import evaluate_filtering
 from tests.cli.test_cli import run
-from tests.tasks.filtering.assertions import START, line, write
+from tests.tasks.filtering.assertions import DAY, START, line, write
 
 SILENT = "{}: the run returns no document, because {}"
 UNJUDGED = (
@@ -62,9 +62,22 @@ def test_undefined_official_averages_are_explained(tmp_path, truth, capsys):
 def test_a_run_outside_the_period_is_not_said_to_be_unjudged(tmp_path, truth):
     found = write(tmp_path / "late.txt", [line(START, "a", "x")])
     result = evaluate_filtering(truth, [found], FilteringParameters(start=0, end=10))
-    assert "late: all 1 returned documents are outside the period; check its start and end" in list(
-        mismatch_warnings(result)
+    _, warning = mismatch_warnings(result)
+    assert (
+        warning == "late: all 1 returned documents are outside the period; check its start and end"
     )
+
+
+@pytest.mark.parametrize("unjudged", ["false_positive", "ignored"])
+def test_a_run_with_some_documents_outside_the_period(tmp_path, truth, unjudged):
+    """What is inside decides: `b` is judged, `A` is not."""
+    late = [line(START + DAY, "a", "x"), line(START + DAY, "c", "x")]
+    runs = [
+        write(tmp_path / "some.txt", [*late, line(START, "b", "x")]),
+        write(tmp_path / "other.txt", [*late, line(START, "A", "x")]),
+    ]
+    parameters = FilteringParameters(start=START, end=START + DAY, unjudged=unjudged)
+    assert list(mismatch_warnings(evaluate_filtering(truth, runs, parameters))) == [UNJUDGED]
 
 
 def test_confidences_that_are_probabilities(tmp_path, truth):

@@ -81,6 +81,51 @@ def test_the_best_cutoff_of_each_average(tmp_path):
     assert best["macro_utility"] == result.official_cutoffs["macro_utility"].max()
 
 
+@pytest.mark.parametrize(("step", "cutoffs"), [(998, [0, 998]), (333, [0, 333, 666]), (1, None)])
+def test_cutoffs_lie_below_999(tmp_path, step, cutoffs):
+    found = score(tmp_path, min_positives=2, cutoff_step=step).official_cutoffs["cutoff"]
+    assert found.to_list() == (cutoffs or [*range(999)])
+
+
+def test_a_target_for_which_nothing_is_returned_has_no_precision(tmp_path):
+    result = score(tmp_path, run=[returned("a0", "x")], min_positives=2)
+    first = result.official_cutoffs.row(0, named=True)
+    assert [first[name] for name in AVERAGES] == exactly(
+        [1 / 2, 1 / 8, 1 / 5, (3 / 4 / 1.5 + 0.5 / 1.5) / 2, 1.0, 1 / 6, 2 / 7, (1 / 6 + 0.5) / 1.5]
+    )
+
+
+def test_a_target_without_relevant_documents_can_be_included(tmp_path):
+    """It has neither recall nor utility, but lowers the averages."""
+    truth = [judged("a0", "x"), judged("b0", "y", rating=0)]
+    run = [returned("a0", "x"), returned("b0", "y")]
+    first = score(tmp_path, truth, run, min_positives=0).official_cutoffs.row(0, named=True)
+    assert [first[name] for name in AVERAGES] == exactly(
+        [0.5, 0.5, 0.5, 0.5, 0.5, 1.0, 2 / 3, (0.5 + 0.5) / 1.5]
+    )
+
+
+def test_of_tied_cutoffs_and_systems_the_first_is_reported(tmp_path):
+    """At 0 and 350, F is 2/3: by recall 1 and precision 1/2 first, then the other way round."""
+    truth = [*(judged(f"a{n}", "x") for n in range(2)), judged("a8", "x", rating=0)]
+    run = [
+        *(returned("a0", "x", 900), returned("a1", "x", 100), returned("a8", "x", 100)),
+    ]
+    truth.append(judged("a9", "x", rating=0))
+    run.append(returned("a9", "x", 100))
+    paths = [write(tmp_path / f"{name}.txt", run) for name in ("b", "a")]
+    parameters = FilteringParameters(min_positives=2, cutoff_step=350)
+    result = evaluate_filtering(write(tmp_path / "truth.txt", truth), paths, parameters)
+    columns = ("system", "cutoff", "macro_precision", "macro_recall")
+    third = pytest.approx(2 / 3)
+    assert result.official_cutoffs.select(*columns, "macro_f").head(3).rows() == [
+        *(("a", 0, 0.5, 1.0, third), ("a", 350, 1.0, 0.5, third), ("a", 700, 1.0, 0.5, third))
+    ]
+    assert result.official.select("system", "macro_precision", "micro_recall").rows() == [
+        *(("a", 0.5, 1.0), ("b", 0.5, 1.0))
+    ]
+
+
 def test_systems_are_ordered_by_macro_f(tmp_path):
     truth = write(tmp_path / "truth.txt", TRUTH)
     runs = [write(tmp_path / "a.txt", RUN[4:]), write(tmp_path / "b.txt", RUN)]

@@ -69,6 +69,13 @@ def test_trend_of_batches_is_the_trend_of_their_scores(tmp_path):
     assert row["t"] == pytest.approx(expected.t, rel=1e-9)
 
 
+def test_the_sweep_is_that_of_the_paper():
+    parameters = FilteringTrendParameters()
+    assert (parameters.measure, parameters.residuals) == ("f_pra", "raw")
+    cutoffs = parameters.filtering.cutoffs
+    assert (len(cutoffs), cutoffs[:3], cutoffs[-2:]) == (20, (50, 100, 150), (950, 1000))
+
+
 def test_weights_are_shares_of_all_documents(tmp_path):
     truth_lines, up = improving(5, rising=True)
     truth, run = write(tmp_path / "t.txt", truth_lines), write(tmp_path / "up.txt", up)

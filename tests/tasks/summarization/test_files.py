@@ -166,6 +166,28 @@ def test_means_over_events_at_each_tau(files):
     assert free["expected_gain"] == exactly(1.1353352832366126 / 2)
 
 
+def test_scores_are_ordered_by_system_and_event(files):
+    """Means are over the events with a value: a mean nugget of importance 0 is not relevant."""
+    files.lines["nuggets.tsv"] += ["2\tm1\t0\t0\t4\tq r s t", "10\tm1\t0\t2\t4\tq r s t"]
+    files.lines["run.gz"] += ["1 a run d 3 43200 1", "2 a run d 3 43200 1"]
+    report = files.score(relevance="binary")
+    assert report.events.select("system", "event", "gain").rows() == [
+        (system, event, gain)
+        for system in ("a-run", "team-run")
+        for event in ("1", "10", "2")
+        for gain in ("free", "latency")
+    ]
+    first, _, second, _ = report.means.rows(named=True)
+    assert (first["system"], first["gain"], first["events"]) == ("a-run", "free", 3)
+    assert first["comprehensiveness"] == exactly((1 / 3 + 0) / 2)
+    assert first["expected_gain"] == exactly(1 / 3)
+    assert (second["system"], second["comprehensiveness"]) == ("team-run", exactly((1 + 0) / 2))
+    undefined = report.events.filter(event="2", system="a-run", gain="free").row(0, named=True)
+    assert (undefined["updates"], undefined["expected_gain"]) == (1, 0)
+    assert (undefined["comprehensiveness"], undefined["f_harmonic"]) == (None, None)
+    assert report.ignored.rows() == [("unpooled update: unmatched", 1)]
+
+
 def test_what_is_left_out_is_counted(files):
     files.lines["run.gz"].append("9 team run x 7 50000 1")
     files.lines["matches.tsv"] += ["1\td-1\tn9\t0\t5", "1\tz-1\tn1\t0\t5", "9\tz-1\tn1\t0\t5"]
@@ -180,9 +202,26 @@ def test_what_is_left_out_is_counted(files):
 @pytest.mark.parametrize(
     ("file", "line", "message"),
     [
-        ("nuggets.tsv", "1\tn9\tsoon\t3\t4\ttext", "unix time"),
+        (
+            "nuggets.tsv",
+            "1\tn9\tsoon\t3\t4\ttext",
+            r"expected an integer as unix time \(field 3\), found 'soon'$",
+        ),
+        (
+            "nuggets.tsv",
+            "query_id\tnugget_id\ttimestamp\timportance\tlength\ttext",
+            r"expected a number as importance \(field 4\), found 'importance'$",
+        ),
+        ("matches.tsv", "1\td-1\tn1\tmatch_start\tmatch_end", r"start \(field 4\), found"),
+        ("matches.tsv", "1\td-1\tn1\t0\tmatch_end", r"end \(field 5\), found 'match_end'$"),
+        ("matches.tsv", "1" + "x" * 130, f"tab-separated fields, found '1{'x' * 119}'$"),
+        ("run.gz", "1 team run d 1 21600 1 1", "7 whitespace-separated fields, found"),
+        ("run.gz", "1 " + "x" * 130, f"7 whitespace-separated fields, found '1 {'x' * 118}'$"),
+        ("run.gz", "1 team run d sentence time confidence", "a number as confidence"),
+        ("run.gz", "1 team run d 1 21600 1e", r"confidence \(field 7\), found '1e'$"),
         ("nuggets.tsv", "1\tn9\t0\tnan\t4\ttext", "importance"),
         ("nuggets.tsv", "1\tn9\t0\t3\t-1\ttext", "a length of at least 0"),
+        ("nuggets.tsv", "1\tn9\t0\t-0.5\t4\ttext", "an importance and a length of at least 0"),
         ("nuggets.tsv", "1\tn9\t0\t3\t4", r"text of the nugget as field 6"),
         ("nuggets.tsv", "1\tn9\t0\t3\t4\t ", r"text of the nugget as field 6"),
         ("nuggets.tsv", "1\tn9\t0\t-1\t4\ttext", "an importance"),
@@ -239,6 +278,49 @@ def test_malformed_events_are_named(files, text):
         files.score()
 
 
+def test_texts_without_a_length_are_read(files):
+    """Such an update may have no text at all; it then matches what its original matches."""
+    files.lines["nuggets.tsv"].append("1\tn5\t0\t0\t0\tlast one")
+    files.lines["updates.tsv"] += [
+        "1\tf-1\tf\t1\t0",
+        "1\tf-2\tf\t2\t0\td-1",
+        "1\tf-3\tf\t3\t0\tf-3",
+    ]
+    files.lines["matches.tsv"].append("1\td-2\tn3\t2\t2")
+    files.lines["run.gz"] = ["1 team run f 1 0 1"]
+    row = files.score().events.row(0, named=True)
+    assert (row["nuggets"], row["updates"], row["matched"]) == (5, 1, 0)
+    assert row["expected_gain_verbosity"] == 0
+    files.lines["run.gz"] = ["1 team run f 2 0 1"]
+    assert files.score().events["matched"].to_list() == [2, 2]
+    files.lines["run.gz"] = ["1 team run f 2 0 1", "1 team run f 3 0 1", "1 team run d 2 9 1"]
+    row = files.score().events.row(0, named=True)
+    assert (row["updates"], row["matched"]) == (3, 3)
+
+
+def test_the_first_of_two_malformed_topics_is_named_by_its_number(files):
+    files.events = files.folder / "topics.xml"
+    event = "<event><id>{}</id><start>0</start><end>{}</end></event>"
+    files.events.write_text(f"<events>{event.format(1, 9)}{event.format(2, '')}</events>")
+    with pytest.raises(FormatError) as error:
+        files.score()
+    assert str(error.value) == (
+        f"{files.events}, line 2: expected an integer as end (field 3), found ''"
+    )
+    files.events.write_text(f"<events>{event.format(1, 9)}<event><id>2</id></event></events>")
+    with pytest.raises(FormatError, match=r"line 2: expected an integer as start \(field 2\)"):
+        files.score()
+
+
+def test_the_maximum_importance_may_be_given(files):
+    """With 4 instead of 3, every relevance falls by the factor e, but not the completeness."""
+    before, after = (files.score(max_importance=m).events for m in (None, 4))
+    assert after["expected_gain"].to_list() == exactly(
+        [value / 2.718281828459045 for value in before["expected_gain"]]
+    )
+    assert after["comprehensiveness"].to_list() == exactly(before["comprehensiveness"].to_list())
+
+
 def test_blank_lines_are_skipped(files):
     expected = files.score().events
     files.lines = {name: [*lines[:2], "", *lines[2:]] for name, lines in files.lines.items()}
@@ -263,6 +345,14 @@ def test_a_first_update_with_a_wrong_time_is_no_header(files):
     files.lines["run.gz"].insert(0, "1 team run d 1 soon inf")
     with pytest.raises(FormatError, match=r"run\.gz, line 1: expected an integer as unix time"):
         files.score()
+
+
+def test_the_integral_begins_with_the_event(files):
+    """All updates were pushed when the event starts, so the completeness is constant."""
+    files.events.write_text("1\t43200\t86400\n")
+    free = files.score().events.row(0, named=True)
+    assert free["comprehensiveness_integral"] == pytest.approx(43_200 * free["comprehensiveness"])
+    assert free["comprehensiveness_integral_mean"] == exactly(0.9679413967199151)
 
 
 def test_compressed_topics_are_read(files):
@@ -291,11 +381,28 @@ def test_a_system_comes_in_one_file(files):
         {"max_importance": float("nan")},
         {"taus": (60, 60)},
         {"taus": (0,)},
+        {"taus": (60, -1)},
+        {"latency_step": -1},
+        {"max_importance": float("inf")},
     ],
 )
 def test_parameters_are_checked(wrong):
     with pytest.raises(UsageError):
         SummarizationParameters(**wrong)
+
+
+def test_the_documented_defaults_of_parameters():
+    parameters = SummarizationParameters()
+    assert {name: getattr(parameters, name) for name in parameters.__slots__} == {
+        "relevance": "graded",
+        "max_importance": None,
+        "zero_importance": "kept",
+        "latency_step": 21_600,
+        "unpooled": "unmatched",
+        "taus": (),
+    }
+    for allowed in ({"latency_step": 0.5}, {"taus": (1, 2)}, {"max_importance": 0}):
+        assert SummarizationParameters(**allowed) != parameters
 
 
 def test_taus_need_the_start_of_events(files):

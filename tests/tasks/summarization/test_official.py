@@ -16,9 +16,12 @@ from builder.tasks.summarization.official import (
     COLUMNS,
     ideal_gain,
     marked_word_indexes,
+    official_event_scores,
+    official_means,
     official_scores,
 )
 from builder.tasks.summarization.parameters import SummarizationParameters
+from builder.tasks.summarization.pool import matching_word_indexes
 from builder.tasks.summarization.score import evaluate_summaries
 
 LOW = math.exp(-2)
@@ -96,6 +99,11 @@ def test_a_match_marks_words_from_space_to_space(start, end, words):
     assert list(marked_word_indexes(b"aa bb cc dd ee", start, end)) == words
 
 
+def test_a_space_at_the_start_of_a_text_counts():
+    assert list(marked_word_indexes(b" aa bb", 1, 3)) == [0]
+    assert list(marked_word_indexes(b" aa bb", 0, 0)) == []
+
+
 def test_offsets_are_bytes():
     """The span ends within `cc` in bytes, but at its space in characters."""
     text = "\u00e9\u00e9 bb cc dd ee"
@@ -158,6 +166,45 @@ def test_the_ideal_has_the_best_nuggets():
     assert ideal_gain([LOW, 1.0, LOW], 2) == exactly((1 + LOW) / 2)
     assert ideal_gain([LOW, 1.0, LOW], 9) == exactly((1 + 2 * LOW) / 3)
     assert ideal_gain([LOW, 1.0, LOW], 0) == exactly((1 + 2 * LOW) / 3)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "words"),
+    [
+        (2, 3, []),
+        (0, 3, [0]),
+        (2, 4, [1]),
+        (5, 7, [1]),
+        (6, 8, [2]),
+        (0, 99, [0, 1, 2]),
+        (4, 4, [1]),
+    ],
+)
+def test_words_match_that_overlap_the_span(start, end, words):
+    """The words are the characters [0, 2), [3, 6) and [7, 8)."""
+    update = PooledUpdate("ab cde f", None, [NuggetMatch("n", start, end)])
+    assert matching_word_indexes(update) == {"n": frozenset(words)}
+
+
+def test_systems_as_good_are_ordered_by_name():
+    events = {"1": Event(NUGGETS, POOL), "2": Event(NUGGETS, POOL)}
+    systems = {
+        name: {event: [PushedUpdate(update, 0)] for event, update in pushed.items()}
+        for name, pushed in {
+            "c": {"1": "d-1"},
+            "b": {"1": "d-1", "2": "d-2"},
+            "a": {"1": "d-1"},
+        }.items()
+    }
+    scored = official_event_scores(events, systems, SummarizationParameters())
+    assert scored.select("system", "event").rows() == [
+        *(("a", "1"), ("b", "1"), ("b", "2"), ("c", "1"))
+    ]
+    means = official_means(scored)
+    assert means.select("system", "events", "updates", "comprehensiveness").rows() == [
+        *(("a", 1, 1.0, 1.0), ("c", 1, 1.0, 1.0), ("b", 2, 1.0, 0.5))
+    ]
+    assert means["harmonic_mean"][2] == exactly(means["harmonic_mean"][0] / 2)
 
 
 def write(path: Path, *lines: str) -> Path:
