@@ -108,7 +108,8 @@ def test_a_rejected_line_is_no_row_of_as_many_cells_as_its_reason_has_letters(
     tmp_path: Path, width: int
 ) -> None:
     (tmp_path / "f").write_text("1" + "," * (width - 1) + '"x\n\ny')
-    layout = TableLayout([f"c{n}" for n in range(width)], ",", is_quoted=True, has_header=False)
+    names = [f"c{n}" for n in range(width)]
+    layout = TableLayout(names, ",", is_quoted=True, first_row_line=1)
     rows = list(read_rows(Source(tmp_path / "f", "f"), layout, 99, 5))
     assert rows == [(1, "file_truncated")]
 
