@@ -194,6 +194,7 @@ TABLES: dict[str, Any] = {
             ("q1", JUNE, JULY, "kept", 10, 4),
             ("q2", JUNE, JULY, "gone", 7, None),
             ("q3", JUNE, JULY, "new", None, 20),
+            ("q7", JUNE, JULY, "kept", 3, 3),
             ("q1", JULY, SEPTEMBER, "kept", 4, 9),
             ("q3", JULY, SEPTEMBER, "gone", 20, None),
             ("q6", JULY, SEPTEMBER, "new", None, 1),
@@ -219,6 +220,7 @@ TABLES: dict[str, Any] = {
             ("q4", "d4", JUNE, JULY, 0, 1, 0, 5),
             ("q1", "d1", JULY, SEPTEMBER, 1, 1, 3, 4),
             ("q1", "d2", JULY, SEPTEMBER, None, 2, None, 1),
+            ("q8", "d1", JULY, SEPTEMBER, 0, 0, None, None),
         )
     ],
     "document_changes": [
@@ -259,6 +261,16 @@ TABLES: dict[str, Any] = {
             "tokens_to": 2,
             "matched_by": "moved",
             "matched_id": "d2",
+        },
+        {
+            "doc_id": "d5",
+            "from_snapshot": JULY,
+            "to_snapshot": SEPTEMBER,
+            "status": "updated",
+            "dice": 0.25,
+            "tokens_from": 5,
+            "tokens_to": 2,
+            "band": "cosmetic",
         },
         {
             "doc_id": "d9",
@@ -394,6 +406,7 @@ def test_pages_are_searched_filtered_and_sorted(
 
 def test_changes_between_two_snapshots(pages: ASGIApp) -> None:
     assert _rows(pages, "/changes", "Changes in pages from 2022-07 to 2022-09")[1:] == [
+        ["d5", "updated", "cosmetic", "0.250", "\N{MINUS SIGN}3", DASH, "compare"],
         ["a.example/1", "updated", "rewritten", "0.750", "+2", DASH, "compare"],
         ["www.a.example/1", "added", DASH, DASH, "+2", "moved", DASH],
         ["d9", "removed", DASH, DASH, "\N{MINUS SIGN}8", "loose", DASH],
@@ -403,6 +416,7 @@ def test_changes_between_two_snapshots(pages: ASGIApp) -> None:
         ["pain", "new", DASH, "20", "+20"],
         ["Crêpe sucrée", "gone", "7", DASH, "\N{MINUS SIGN}7"],
         ["eau vive", "kept", "10", "4", "\N{MINUS SIGN}6"],
+        ["q7", "kept", "3", "3", "0"],
     ]
     caption = "Changes in judgements from 2022-06 to 2022-07"
     assert _rows(pages, "/changes?kind=qrels&to=2022-07", caption)[1:] == [
@@ -418,11 +432,15 @@ def test_changes_between_two_snapshots(pages: ASGIApp) -> None:
 @pytest.mark.parametrize(
     ("parameters", "found"),
     [
-        ("kind=documents&sort=id", "a.example/1 www.a.example/1 d9"),
-        ("kind=documents&sort=status", "www.a.example/1 d9 a.example/1"),
-        ("kind=documents&sort=words", "d9 a.example/1 www.a.example/1"),
+        ("kind=documents&sort=id", "a.example/1 www.a.example/1 d5 d9"),
+        ("kind=documents&sort=status", "www.a.example/1 d9 a.example/1 d5"),
+        ("kind=documents&sort=words", "d9 d5 a.example/1 www.a.example/1"),
         ("kind=documents&direction=longer", "a.example/1"),
-        ("kind=documents&direction=shorter", ""),
+        ("kind=documents&direction=shorter", "d5"),
+        ("kind=documents&to=2022-07&direction=longer", ""),
+        ("kind=documents&to=2022-07&direction=shorter", ""),
+        ("kind=documents&to=2022-07&direction=longer&host=a.ex", ""),
+        ("kind=documents&to=2022-07&direction=shorter&host=a.ex", ""),
         ("kind=documents&direction=matched", "www.a.example/1 d9"),
         ("kind=documents&status=removed", "d9"),
         ("kind=documents&degree=rewritten", "a.example/1"),
@@ -437,8 +455,8 @@ def test_changes_between_two_snapshots(pages: ASGIApp) -> None:
         ("kind=documents&host=a.ex&direction=matched", "www.a.example/1"),
         ("kind=documents&host=a.ex&status=removed", ""),
         ("kind=documents&host=a.ex&degree=edited", ""),
-        ("kind=queries&to=2022-07&sort=text", "Crêpe eau pain"),
-        ("kind=queries&to=2022-07&sort=status", "Crêpe eau pain"),
+        ("kind=queries&to=2022-07&sort=text", "Crêpe eau pain q7"),
+        ("kind=queries&to=2022-07&sort=status", "Crêpe eau q7 pain"),
         ("kind=queries&sort=moved", "pain eau sel"),
         ("kind=queries&sort=status", "pain eau sel"),
         ("kind=queries&direction=up", "eau sel"),
@@ -458,7 +476,7 @@ def test_changes_between_two_snapshots(pages: ASGIApp) -> None:
         ("kind=qrels&to=2022-07&direction=lost", "eau Crêpe"),
         ("kind=qrels&to=2022-07&topic=t2", "pain pain Crêpe"),
         ("kind=qrels&direction=changed", ""),
-        ("kind=qrels", "eau eau"),
+        ("kind=qrels", "eau eau q8"),
     ],
 )
 def test_changes_are_filtered_and_sorted(pages: ASGIApp, parameters: str, found: str) -> None:
