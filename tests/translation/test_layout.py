@@ -55,6 +55,7 @@ from builder.translation.wrapping import (
         ("1234. Le chat dort.", ["1234.", "Le chat dort."]),
         ('Il dit " Oui. " Elle part.', ['Il dit " Oui. "', "Elle part."]),
         ('" Oui ", dit-il. " Non "', ['" Oui ", dit-il.', '" Non "']),
+        ('Il dort. " Oui "', ["Il dort.", '" Oui "']),
         ("Bon... Oui.", ["Bon...", "Oui."]),
         ("Bon. - non.", ["Bon.", "- non."]),
         ("Il vient (hier.) (Elle part.)", ["Il vient (hier.)", "(Elle part.)"]),
@@ -136,6 +137,10 @@ def test_halves_are_short_and_whole(text: str, most: int) -> None:
     parts = split_to_size(text, most, len)
     assert "".join(parts) == text
     assert all(len(part) <= max(most, 1) for part in parts)
+
+
+def test_a_single_character_is_not_cut() -> None:
+    assert split_to_size("abc", 8, lambda _: 9) == ["a", "b", "c"]
 
 
 def test_a_long_sentence_is_cut_at_a_clause() -> None:
@@ -333,7 +338,9 @@ def test_tags_are_told_from_comparisons(text: str, found: bool) -> None:
         ("aaaa bbbb et cccc dddd", "aaaa bbbb"),
         ("aaaa bbbb cccc dddd", "aaaa bbbb"),
         ("a, bbbbbbbbbbbbbbbbbbbbbbbb", "a, bbbbbbbbbb"),  # not within the first quarter
+        ("aaaa bbbb cccc dddd eeee: f", "aaaa bbbb cccc"),  # nor within the last
         ("bbbbbbbbb", "bbbb"),
+        (" ab", " "),
     ],
 )
 def test_where_a_long_sentence_is_cut(text: str, part: str) -> None:

@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import CancelledError
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import ctranslate2
 import polars as pl
@@ -128,6 +129,77 @@ def test_tokens_of_prefixes_and_ends_are_added(
     ]
     (output,) = prefixed._hypotheses_to_outputs([["▁le"]], [["eng", "▁the"]])
     assert output == ModelOutput("the", 1)
+
+
+@pytest.mark.parametrize(("device", "threads"), [("cpu", 3), ("cuda", 1)])
+def test_the_options_of_decoding_reach_the_engine(
+    model: Path, monkeypatch: pytest.MonkeyPatch, device: str, threads: int
+) -> None:
+    loaded: list[dict[str, object]] = []
+    decoded: list[dict[str, object]] = []
+
+    class Noting(Translator):
+        def translate_batch(self, sequences: list[list[str]], **options: object) -> list[Any]:
+            decoded.append({"sequences": sequences, **options})
+            return [SimpleNamespace(scores=[0]) for _ in sequences]
+
+    def create(folder: str, **options: object) -> Translator:
+        loaded.append({"folder": folder, **options})
+        return Noting(0)
+
+    monkeypatch.setattr(ctranslate2, "Translator", create)
+    params = {"compute_type": "int8", "model": model, "device": device, "target_prefix": "eng"}
+    options = TranslationParameters.model_validate(params)
+    engine = CTranslate2Engine.load(model, options, threads=3)
+    assert loaded == [
+        {
+            "folder": str(model),
+            "device": device,
+            "compute_type": "int8",
+            "inter_threads": threads,
+            "intra_threads": 1,
+        }
+    ]
+    decoded.clear()
+    batch = [["▁le"], ["▁un"]]
+    for is_retry in (False, True):
+        engine._submit_batch(batch, is_retry)
+    common = {
+        "sequences": [["▁le", "</s>"], ["▁un", "</s>"]],
+        "target_prefix": [["eng"], ["eng"]],
+        "asynchronous": True,
+        "max_input_length": 0,
+        "max_decoding_length": 34,
+        "disable_unk": True,
+    }
+    assert decoded == [
+        {**common, "beam_size": 1},
+        {**common, "beam_size": 4, "no_repeat_ngram_size": 4},
+    ]
+
+
+def test_a_failure_of_the_engine_names_the_model(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = load(model)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("no position 300")
+
+    monkeypatch.setattr(engine, "translator", SimpleNamespace(translate_batch=fail))
+    with pytest.raises(FormatError) as caught:
+        engine.translate(["le chat"])
+    assert str(caught.value) == (
+        f"{model}: CTranslate2 failed: no position 300; if sentences are too long for the model, "
+        "lower translate.max_source_pieces and translate.max_target_pieces"
+    )
+    monkeypatch.setattr(ctranslate2, "Translator", fail)
+    with pytest.raises(FormatError) as caught:
+        load(model)
+    assert str(caught.value) == (
+        f"{model}: CTranslate2 cannot load this model with compute_type 'float32' on cpu: "
+        "no position 300"
+    )
 
 
 def test_sentences_are_cut_into_copied_and_short_parts(model: Path) -> None:
