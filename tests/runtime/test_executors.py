@@ -432,6 +432,20 @@ def test_ray_is_asked_ahead_for_as_many_items_as_it_has_processors(
     assert (list(found), asked) == ([1, 4, 9, 16, 25], list(range(6)))
 
 
+@pytest.mark.parametrize(("resources", "ahead"), [({}, 2), ({"CPU": 0.5}, 2), ({"CPU": 3.0}, 4)])
+def test_a_cluster_has_at_least_one_processor(
+    resources: dict[str, float], ahead: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = FakeRay(connected=True)
+    monkeypatch.setattr(ray, "cluster_resources", lambda: resources)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    limits = ResourceLimits(tmp_path, threads=5, executor=create_executor("ray"))
+    asked: list[int] = []
+    items = (asked.append(n) or n for n in range(6))
+    next(map_partitions(partial(squared, home=tmp_path), items, limits))
+    assert len(asked) == ahead
+
+
 def test_errors_of_ray_are_told_from_those_of_a_task(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
