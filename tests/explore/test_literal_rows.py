@@ -38,6 +38,7 @@ PAGES = {
     JUNE: [
         _page("d1", "https://a.example/1", "Eau", "un deux", shown=True, tokens=3, fetched_at=1),
         _page("d2", "http://b.example/2", "", "trois", sampled=True, tokens=1),
+        _page("d6", "https://c.example/old", "", "six", sampled=True, tokens=1),
     ],
     JULY: [
         {
@@ -71,6 +72,7 @@ PAGES = {
             truncated=False,
             near_duplicate_group="d1",
         ),
+        _page("d6", "https://c.example/new", "", "six", sampled=True, tokens=1),
     ],
 }
 SNAPSHOT_TABLES: dict[str, Any] = {
@@ -411,6 +413,11 @@ def test_changes_between_two_snapshots(pages: ASGIApp) -> None:
         ["www.a.example/1", "added", DASH, DASH, "+2", "moved", DASH],
         ["d9", "removed", DASH, DASH, "\N{MINUS SIGN}8", "loose", DASH],
     ]
+    caption = "Changes in pages from 2022-07 to 2022-09"
+    assert _rows(pages, "/changes?host=a.example", caption)[1:] == [
+        ["a.example/1", "updated", "rewritten", "0.750", "+2", DASH, "compare"],
+        ["www.a.example/1", "added", DASH, DASH, "+2", "moved", DASH],
+    ]
     caption = "Changes in queries from 2022-06 to 2022-07"
     assert _rows(pages, "/changes?kind=queries&to=2022-07", caption)[1:] == [
         ["pain", "new", DASH, "20", "+20"],
@@ -580,6 +587,7 @@ def test_what_is_known_of_a_query(pages: ASGIApp) -> None:
         ("/query/q4", "vin"),  # judged, but not listed
         ("/page/d1", "Eau vive"),
         ("/page/d2", "http://b.example/2"),  # without a title
+        ("/page/d6", "https://c.example/new"),  # the last of two URLs
         ("/page/d4", "d4"),  # judged, but not in the collection
         ("/query/q9", "Page not found"),
         ("/page/d9", "Page not found"),
@@ -723,9 +731,9 @@ def test_the_sentences_of_a_page_and_their_translations(pages: ASGIApp) -> None:
 
 def test_sizes_of_the_snapshots_on_the_first_page(pages: ASGIApp) -> None:
     assert _rows(pages, "/", "Sizes of the snapshots")[1:] == [
-        [JUNE, "2", "2", "4"],
+        [JUNE, "3", "2", "4"],
         [JULY, "1", "2", "3"],
-        [SEPTEMBER, "2", "2", "2"],
+        [SEPTEMBER, "3", "2", "2"],
     ]
     read = Reader(ask(pages, "/").text)
     assert {"/pages?snapshot=2022-07", "/queries?snapshot=2022-09"} <= set(read.links)
