@@ -91,6 +91,28 @@ def test_what_was_shown_and_what_is_there(tmp_path: Path) -> None:
     assert rejects["key"].to_list() == [f"d{KEY[1]:016x}", f"d{KEY[3]:016x}"]
 
 
+def test_coverage_counts_impressions_of_candidates_and_names_hosts(tmp_path: Path) -> None:
+    """Documents 0 to 3 were shown, then 2 to 5; 2 and 3 are shown twice."""
+    hosts = ["a.example", "b.example:81", "a.example", "b.example", "c.example", "c.example"]
+    logged = [f"https://{host}/{n}" for n, host in enumerate(hosts)]
+    for number, url in enumerate(logged):
+        KEY[number] = key64(url)
+    try:
+        kept, crawled = {0: 3, 1: 2, 3: 4}, [*logged[:3], URL(8)]
+        ledger = measure(tmp_path, kept=kept, collected=[1, 2], logged=logged, crawled=crawled)
+    finally:
+        KEY.update({n: key64(URL(n)) for n in range(9)})
+    assert (ledger.rows_in, ledger.rows_out) == (3, 1)
+    assert dict(ledger.rejected) == {"not_in_crawl": 1, "left_out_of_collection": 1}
+    found = pl.read_parquet(tmp_path / "out/coverage.parquet")
+    assert found.rows() == [("kept_queries", 3, 2, 1, 9, 5, 2), ("log", 6, 3, 2, 8, 4, 3)]
+    assert pl.read_parquet(tmp_path / "out/host_coverage.parquet").rows() == [
+        ("a.example", 1, 1, 0, 3, 3, 0),
+        ("b.example", 1, 0, 0, 4, 0, 0),
+        ("b.example:81", 1, 1, 1, 2, 2, 2),
+    ]
+
+
 def test_documents_crawled_under_another_form_of_their_url_are_noted(tmp_path: Path) -> None:
     """A log with http:// and a crawl with https:// had no judgement, and no word why."""
     logged = ["http://a.example/1", "https://www.b.example/x/?q=1", "https://c.example/d", *LOGGED]
@@ -122,6 +144,8 @@ def test_other_forms_of_fewer_than_one_in_a_hundred_urls_are_not_noted(
 def test_nothing_was_kept(tmp_path: Path) -> None:
     ledger = measure(tmp_path, kept={}, collected=[])
     assert (ledger.rows_in, ledger.rows_out) == (0, 0)
+    assert ledger.rejected == {"not_in_crawl": 0, "left_out_of_collection": 0}
+    assert ledger.notes == []
     found = pl.read_parquet(tmp_path / "out/coverage.parquet")
     assert found.rows() == [("kept_queries", 0, 0, 0, 0, 0, 0), ("log", 6, 3, 0, 8, 4, 0)]
 

@@ -92,3 +92,11 @@ def test_pages_that_are_all_left_out(
         store.create_fingerprints_view(connection)
         assert store.find_duplicates(connection, 0.8).is_empty()
         assert connection.table("fingerprinted").fetchall() == []
+
+
+def test_a_small_crawl_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        pytest.fail("a process was started")
+
+    monkeypatch.setattr("builder.runtime.executors.ProcessExecutor", fail)
+    gathered(tmp_path / "small", several_parts(tmp_path), threads=2, memory=2**30)

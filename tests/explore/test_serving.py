@@ -1,5 +1,6 @@
 """The command: ports, its end, and that nothing is written."""
 
+import errno
 import hashlib
 import http.client
 import os
@@ -8,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,3 +121,76 @@ def test_without_its_extra_it_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtraError, match=r"longeval-builder\[explore\]"):
         serve(explored, on_ready=lambda _: None)
+
+
+def test_the_server_says_where_it_listens_and_stops_on_a_signal(
+    explored: Path, runs: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from builder.explore.serve import serve
+
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    found: list[tuple[str, int, set[str]]] = []
+
+    def browse(url: str) -> None:
+        def ask_and_stop() -> None:
+            port = int(url.removeprefix("http://127.0.0.1:").removesuffix("/"))
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection.request("GET", "/systems")
+            answer = connection.getresponse()
+            names = {name.lower() for name, _ in answer.getheaders()} & {"server", "date"}
+            found.append((answer.read().decode(), answer.status, names))
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        threading.Thread(target=ask_and_stop).start()
+
+    serve(explored, runs=runs, port=0, on_ready=browse)
+    ((text, status, names),) = found
+    assert (status, names) == (200, set())
+    assert "Differences by snapshot" in text
+    after = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    assert after == before
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_port_that_is_not_permitted_is_told_from_one_in_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[int] = []
+
+    class Socket:
+        """A socket that can be bound to port 1030 and above, and to any free port."""
+
+        def bind(self, address: tuple[str, int]) -> None:
+            tried.append(address[1])
+            if 0 < address[1] < 1030:
+                raise PermissionError(errno.EACCES, "Permission denied")
+
+        def getsockname(self) -> tuple[str, int]:
+            return "127.0.0.1", tried[-1]
+
+        def __enter__(self) -> "Socket":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def close(self) -> None:
+            tried.append(-1)
+
+        def setsockopt(self, *_: object) -> None:
+            pass
+
+        def listen(self, _: int) -> None:
+            pass
+
+    monkeypatch.setattr(socket, "socket", lambda *_: Socket())
+    with pytest.raises(UsageError) as caught:
+        bind_socket(943)
+    assert str(caught.value) == (
+        "--port: 943 is refused (Permission denied); use --port 1030, or --port 0 for any free port"
+    )
+    assert tried == [943, -1, *range(1024, 1031)]
+    tried.clear()
+    with pytest.raises(UsageError, match="use --port 0,"):
+        bind_socket(80)
+    assert tried == [80, -1, 0]

@@ -1,12 +1,15 @@
 """Wherever the parts of a stage are worked on, results are the same, in order, each once."""
 
+import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -24,7 +27,9 @@ from builder.runtime.executors import (
     ProcessExecutor,
     create_executor,
     map_partitions,
+    worker,
 )
+from builder.runtime.executors.base import worker_limits
 from builder.runtime.limits import ResourceLimits
 
 NAMES = ("local", "processes", "ray")
@@ -240,18 +245,126 @@ def test_a_collection_is_the_same_bytes(
     assert (report.version / "SHA256SUMS").read_text() == wanted
 
 
+class _EndedError(Exception):
+    """Raised instead of the end of the process."""
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Exit codes with which a worker that runs in this process ended."""
+    codes: list[int] = []
+
+    def end(code: int) -> None:
+        codes.append(code)
+        raise _EndedError
+
+    monkeypatch.setattr("os._exit", end)
+    return codes
+
+
+def test_a_worker_answers_every_call_until_its_parent_closes_the_connection(
+    ends: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched: list[Any] = []
+    handlers: list[Any] = []
+    monkeypatch.setattr(worker, "Thread", lambda **options: watched.append(options) or Started())
+    monkeypatch.setattr("signal.signal", lambda *handler: handlers.append(handler))
+
+    class Started:
+        def start(self) -> None:
+            watched.append("started")
+
+    parent, child = multiprocessing.Pipe()
+    descriptor = os.dup(child.fileno())
+    child.close()
+    replies: list[Any] = []
+
+    def ask() -> None:
+        for call in ((abs, -3), (len, 5), (gives_lambda, 0), (abs, -4)):
+            parent.send(call)
+            replies.append(parent.recv())
+        parent.close()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    with pytest.raises(_EndedError):
+        worker.serve_calls(descriptor)
+    asking.join()
+    assert ends == [1]
+    assert handlers == [(signal.SIGINT, signal.SIG_IGN)]
+    assert watched[-1] == "started"
+    assert {**watched[0], "target": None} == {"target": None, "args": (descriptor,), "daemon": True}
+    assert [is_result for is_result, _ in replies] == [True, False, False, True]
+    assert (replies[0][1], replies[3][1]) == (3, 4)
+    assert isinstance(replies[1][1], TypeError)
+    assert "in _run_next_call" in "".join(replies[1][1].__notes__)
+    assert re.fullmatch(
+        "cannot pickle the result <function gives_lambda.*lambda.*>: .*", str(replies[2][1])
+    )
+
+
+def gives_lambda(_: int) -> Callable[[], None]:
+    return lambda: None
+
+
+def test_a_worker_ends_when_its_parent_does_and_not_when_a_call_waits(ends: list[int]) -> None:
+    parent, child = multiprocessing.Pipe()
+    parent.send("a call that nobody has received yet")
+
+    def watch() -> None:
+        with pytest.raises(_EndedError):
+            worker._exit_when_parent_exits(child.fileno())
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    watching.join(0.05)
+    assert ends == []
+    parent.close()
+    watching.join()
+    assert ends == [1]
+
+
+def test_an_executor_that_is_closed_starts_no_worker_and_keeps_none() -> None:
+    class Worker:
+        is_closed = False
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    executor, idle, busy = ProcessExecutor(), Worker(), Worker()
+    executor._release_worker(idle)  # type: ignore[arg-type]
+    assert executor._acquire_worker() is idle
+    executor._release_worker(idle)  # type: ignore[arg-type]
+    executor.close()
+    assert idle.is_closed
+    executor._release_worker(busy)  # type: ignore[arg-type]
+    assert busy.is_closed
+    with pytest.raises(CancelledError):
+        executor._acquire_worker()
+
+
+def test_a_worker_gets_a_share_of_the_memory_and_one_thread(tmp_path: Path) -> None:
+    limits = ResourceLimits(tmp_path, threads=4, memory=1000, executor=ProcessExecutor())
+    for workers, memory in ((3, 333), (2000, 1)):
+        share = worker_limits(limits, workers)
+        assert (share.threads, share.memory, share.scratch) == (1, memory, tmp_path)
+        assert isinstance(share.executor, LocalExecutor)
+
+
 class FakeRay:
     """Ray's calls, run at once; `connected` is whether a cluster is in use."""
 
     def __init__(self, connected: bool) -> None:
         self.connected = connected
         self.options: dict[str, int] = {}
+        self.started: dict[str, object] = {}
         self.exceptions = SimpleNamespace(RayTaskError=KeyError, RayError=OSError)
 
     def is_initialized(self) -> bool:
         return self.connected
 
-    def init(self, **_: object) -> None:
+    def init(self, **options: object) -> None:
+        self.started = options
         self.connected = True
 
     def shutdown(self) -> None:
@@ -264,6 +377,8 @@ class FakeRay:
         return value
 
     def get(self, value: object) -> object:
+        if isinstance(value, Exception):
+            raise value
         return value
 
     def remote(self, **options: int) -> Callable[[Any], Any]:
@@ -285,3 +400,66 @@ def test_ray_retries_and_ends_only_the_connection_that_was_opened_here(
     assert ray.options == {"max_retries": ATTEMPTS - 1, "num_cpus": 1}
     executor.close()
     assert ray.connected == connected
+
+
+@pytest.mark.parametrize("address", [None, "ray://head:10001"])
+def test_ray_is_started_with_as_many_processors_as_threads_unless_it_runs_elsewhere(
+    address: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = FakeRay(connected=False)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    if address:
+        monkeypatch.setenv("RAY_ADDRESS", address)
+    executor = create_executor("ray")
+    assert not executor.in_process
+    limits = ResourceLimits(tmp_path, threads=5, memory=1000, executor=executor)
+    list(map_partitions(partial(squared, home=tmp_path), [1], limits))
+    options = {"log_to_driver": False, "include_dashboard": False, "configure_logging": False}
+    assert ray.started == ({} if address else {"num_cpus": 5}) | options
+    assert (tmp_path / "1").read_text() == "1 200\n"  # a thread and a fifth of the memory
+
+
+def test_ray_is_asked_ahead_for_as_many_items_as_it_has_processors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", FakeRay(connected=True))
+    limits = ResourceLimits(tmp_path, threads=5, executor=create_executor("ray"))
+    asked: list[int] = []
+    items = (asked.append(n) or n for n in range(6))
+    found = map_partitions(partial(squared, home=tmp_path), items, limits)
+    assert (next(found), asked) == (0, [0, 1, 2])
+    assert (list(found), asked) == ([1, 4, 9, 16, 25], list(range(6)))
+
+
+@pytest.mark.parametrize(("resources", "ahead"), [({}, 2), ({"CPU": 0.5}, 2), ({"CPU": 3.0}, 4)])
+def test_a_cluster_has_at_least_one_processor(
+    resources: dict[str, float], ahead: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = FakeRay(connected=True)
+    monkeypatch.setattr(ray, "cluster_resources", lambda: resources)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    limits = ResourceLimits(tmp_path, threads=5, executor=create_executor("ray"))
+    asked: list[int] = []
+    items = (asked.append(n) or n for n in range(6))
+    next(map_partitions(partial(squared, home=tmp_path), items, limits))
+    assert len(asked) == ahead
+
+
+def test_errors_of_ray_are_told_from_those_of_a_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = FakeRay(connected=True)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    limits = ResourceLimits(tmp_path, threads=1, executor=create_executor("ray"))
+    failed = KeyError()
+    failed.cause = FormatError("no 5", "file.txt", 5)  # type: ignore[attr-defined]
+    given = [failed, OSError("out of memory")]
+    monkeypatch.setattr(
+        ray, "remote", lambda **_: lambda _: SimpleNamespace(remote=lambda *_: given.pop(0))
+    )
+    with pytest.raises(FormatError, match="no 5"):
+        list(map_partitions(fails, [5], limits))
+    with pytest.raises(DataError) as caught:
+        list(map_partitions(fails, [5], limits))
+    assert str(caught.value) == "Ray failed to run the task for 5: out of memory"

@@ -1,14 +1,30 @@
 """Why a step runs again, in words."""
 
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
+import dataframely as dy
+
+from builder.definition.model import Workflow
+from builder.io.sources import Source
+from builder.parameters import ClickParameters, DocumentParameters
 from builder.runtime.fingerprint import (
     MAX_VALUE_LENGTH,
     fingerprint,
+    step_identity,
     step_identity_changes,
     table_hash,
 )
+from builder.runtime.ledger import RowLedger
+from builder.runtime.references import FileReference, Same, SettingReference
+from builder.runtime.stage import stage
+from schemas import TableSchema
 
 
 def identity(**context: Any) -> dict[str, Any]:
@@ -95,3 +111,76 @@ def test_the_hash_of_a_table_is_that_of_its_own_files() -> None:
     parts = _table_hash({"t/part-1": "b", "t/part-0": "a", "u/part-0": "c"})
     assert parts == _table_hash({"t/part-0": "a", "t/part-1": "b"})
     assert len({whole, parts, _table_hash({"t/part-0": "a"}), _table_hash({})}) == 4
+
+
+class Names(TableSchema):
+    """Names."""
+
+    name = dy.String(primary_key=True)
+
+
+@dataclass
+class Note:
+    """A value of a setting."""
+
+    text: str
+
+
+def name_notes(
+    out: Path,
+    *,
+    names: Same[Names],
+    log: Annotated[Sequence[Source], FileReference(lambda w, key: w.snapshot(key).log)],
+    notes: Annotated[
+        Any, SettingReference(lambda _, key: (Note(key), 1, ClickParameters(prior_alpha=2)))
+    ],
+    params: DocumentParameters,
+) -> RowLedger:
+    """A stage with an argument of every kind."""
+    raise NotImplementedError
+
+
+def test_the_identity_of_a_step_has_all_that_its_output_depends_on(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("a\n")
+    snapshot = {"name": "2022-06", "start": date(2022, 6, 1), "end": date(2022, 6, 2)}
+    collection = {"name": "x", "version": "1.0.0", "topics": "topics.tsv"}
+    workflow = Workflow.model_validate(
+        {
+            "collection": collection,
+            "snapshots": [{**snapshot, "log": ["log"], "crawl": ["log"]}],
+            "documents": {"sample_share": 0.5},
+        }
+    )
+    writer = stage("names", version="1", writes=(Names,))(name_notes)
+    named = stage(
+        "notes", version="7", writes=(Names,), plugins=lambda _: {"mine": "my-package 1.0"}
+    )(name_notes)
+    record = {"files": {"names.parquet": {"sha256": "ab"}}}
+    store = SimpleNamespace(
+        input_hashes=lambda sources: dict.fromkeys(sources, "12"),
+        read_record=lambda stage, key: record if (stage, key) == ("names", "2022-06") else None,
+    )
+    definition = SimpleNamespace(
+        workflow=workflow, expand_sources=lambda patterns: [f"{name}.gz" for name in patterns]
+    )
+    producers = {"names": writer}
+    found = step_identity(definition, store, named, "2022-06", producers)  # type: ignore[arg-type]
+    clicks = found["context"]["notes"][2]
+    assert clicks["prior_alpha"] == 2.0
+    assert found == {
+        "stage": "notes",
+        "version": "7",
+        "contracts": {"names": Names.signature()},
+        "parameters": found["parameters"],
+        "context": {
+            "notes": [{"text": "2022-06"}, 1, clicks],
+            "plug-in mine": "my-package 1.0",
+        },
+        "inputs": {
+            "log": {"log.gz": "12"},
+            "names": {"2022-06": hashlib.sha256(b"names.parquet:ab").hexdigest()},
+        },
+    }
+    assert found["parameters"]["documents.sample_share"] == 0.5
+    assert {name.split(".")[0] for name in found["parameters"]} == {"documents"}
+    assert fingerprint(found) == fingerprint(json.loads(json.dumps(found)))

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import polars as pl
@@ -136,6 +137,49 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     left.write_text("half")
     with lock_collection(tmp_path / "c"):
         assert not left.parent.exists()
+
+
+def test_what_runs_left_is_removed_and_what_they_link_to_is_kept(tmp_path: Path) -> None:
+    work = tmp_path / "c/.work"
+    for folder in (tmp_path / "mine", work / "scratch/deep"):
+        folder.mkdir(parents=True)
+        (folder / "a").write_text("a")
+    (work / "record.json.partial").touch()
+    (work / "link.partial").symlink_to(tmp_path / "mine")
+    (work / ".gitignore").write_text("# mine")
+    with lock_collection(tmp_path / "c"):
+        assert sorted(path.name for path in work.iterdir()) == [".gitignore", "lock"]
+    assert (tmp_path / "mine/a").read_text() == "a"
+    assert (work / ".gitignore").read_text() == "# mine"
+    assert (work / "lock").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_work_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / ".work").symlink_to(tmp_path / "mine")
+    with pytest.raises(DataError) as raised, lock_collection(tmp_path):
+        pass
+    assert str(raised.value) == (
+        f"{tmp_path}/.work: expected a folder, found a symbolic link; remove it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "is_error"), [(errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True)]
+)
+def test_a_file_system_that_cannot_sync_is_told_from_a_broken_disk(
+    number: int, is_error: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(number, "cannot sync")
+
+    monkeypatch.setattr(publisher.os, "fsync", fail)
+    with pytest.raises(OSError, match="cannot sync") if is_error else nullcontext():
+        publisher._fsync_path(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    publisher._fsync_path(tmp_path / "link")
+    with pytest.raises(IsADirectoryError):
+        publisher.open_unless_symlink(tmp_path)
 
 
 def test_a_failure_leaves_the_old_folder(tmp_path: Path) -> None:

@@ -336,6 +336,14 @@ def test_sentences_are_french_and_english() -> None:
         assert english[0].isupper()
 
 
+def test_a_fifth_of_the_pairs_are_headings_and_titles() -> None:
+    pairs = [french for french, _ in generate_sentence_pairs(3, 2000)]
+    heading = re.compile("(Comment choisir|Prix |Nos conseils pour|Questions fr|Ce qui change en)")
+    title = re.compile(r".* : (le guide|prix et conseils|nos réponses)|Tout savoir|Choisir une? ")
+    counts = [sum(bool(kind.match(text)) for text in pairs) for kind in (heading, title)]
+    assert 150 < min(counts) <= max(counts) < 250
+
+
 def test_there_are_many_subjects_and_pages_are_about_them() -> None:
     assert len(subjects()) >= 600
     assert len({s.area.name for s in subjects()}) >= 8

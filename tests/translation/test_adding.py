@@ -16,8 +16,13 @@ import pytest
 from builder.errors import FormatError, UsageError
 from builder.parameters import TranslationParameters
 from builder.runtime.limits import ResourceLimits
-from builder.translation import add_model, check_model
-from builder.translation.adding import find_license, language_prefixes
+from builder.translation import add_model, adding, check_model
+from builder.translation.adding import (
+    ModelFormat,
+    detect_format,
+    find_license,
+    language_prefixes,
+)
 
 MANUAL = Path(__file__).parents[2] / "docs/translation.md"
 WITHOUT = "the converter of Transformers models needs transformers and torch"
@@ -181,3 +186,72 @@ def test_the_commands_of_the_manual_convert(
     (out,) = {path.parent for path in tmp_path.glob("*/model.bin")}
     found = check_model(TranslationParameters(model=out, max_target_pieces=20), limits)
     assert found["vocabulary"] > 20
+
+
+def test_a_model_and_its_licence_are_described(
+    model: Path, limits: ResourceLimits, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(model, folder)
+    for name in ("LICENSE", "LICENCE.md"):
+        (folder / name).write_text("CC0")
+    found = add_model(folder, limits, compute_type="float32")
+    digest = found.pop("sha256")
+    assert re.fullmatch("[0-9a-f]{64}", digest)
+    assert found == {
+        "kind": "CTranslate2",
+        "folder": str(folder),
+        "megabytes": 1.1,
+        "vocabulary": 16,
+        "sentencepiece": "source and target",
+        "ends_sources": "caller adds </s>",
+        "compute_type": "float32",
+        "device": "cpu",
+        "batch_invariant": found["batch_invariant"],
+        "examples": found["examples"],
+        "licence": "LICENCE.md, LICENSE",
+        "definition": f'[translate]\nmodel = "{folder}"',
+    }
+    assert list(found["examples"]) == [
+        "Comment choisir un vélo pour la ville ?",
+        "La bibliothèque est ouverte tous les jours, sauf le lundi.",
+        "Le prix comprend le repas et deux nuits à l'hôtel.",
+    ]
+    assert find_license(tmp_path) == "no licence file"
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        ({"model.bin": "", "decoder.yml": ""}, "CTranslate2"),
+        ({"decoder.yml": "", "config.json": '{"model_type": "m2m_100"}'}, "OPUS-MT (Marian)"),
+        ({"config.json": '{"model_type": "m2m_100"}'}, "NLLB or M2M-100 (Transformers)"),
+        ({"config.json": '{"model_type": "marian"}'}, "OPUS-MT (Transformers)"),
+    ],
+)
+def test_the_format_of_a_model_is_that_of_its_files(
+    files: dict[str, str], kind: str, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert str(detect_format(tmp_path)) == kind
+
+
+def test_what_stands_beside_the_weights_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Converter:
+        def convert(self, out: str, quantization: str) -> None:
+            Path(out).mkdir()
+            (Path(out) / "model.bin").write_text(quantization)
+
+    monkeypatch.setattr(adding, "_create_converter", lambda *_: Converter())
+    folder, out = tmp_path / "model", tmp_path / "out"
+    folder.mkdir()
+    for name in ("source.spm", "spiece.model", "README.md", "COPYING", "weights.npz", "notes.txt"):
+        (folder / name).write_text(name)
+    assert adding.convert_model(folder, ModelFormat.OPUS_MT, out) == out
+    assert {path.name: path.read_text() for path in out.iterdir()} == {
+        "model.bin": "int8",
+        **{name: name for name in ("source.spm", "spiece.model", "README.md", "COPYING")},
+    }

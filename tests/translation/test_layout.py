@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builder.translation.batches import batch_by_length
 from builder.translation.boundaries import sentence_end_offsets
 from builder.translation.cutting import (
     is_untranslatable,
@@ -18,6 +19,7 @@ from builder.translation.quality import (
     is_repetitive,
     is_untranslated,
     max_repetitions,
+    quality_flags,
 )
 from builder.translation.wrapping import (
     continues_on_next_line,
@@ -42,6 +44,23 @@ from builder.translation.wrapping import (
         ("Nom\tPrix\t\tVille.\tParis", ["Nom", "Prix", "Ville.", "Paris"]),
         ("\t12 \t ", ["12"]),
         ("   ", []),
+        ("Voir l'art. Il dort.", ["Voir l'art.", "Il dort."]),
+        ("Voir vol. IV de l'atlas. Fin.", ["Voir vol. IV de l'atlas.", "Fin."]),
+        ("Voir au vol. L'eau dort.", ["Voir au vol.", "L'eau dort."]),
+        ("Il mesure 3 m. Il dort.", ["Il mesure 3 m.", "Il dort."]),
+        ("Il fait 20 C. Demain aussi.", ["Il fait 20 C.", "Demain aussi."]),
+        ("Il vit av. J.-C. Ensuite il dort.", ["Il vit av. J.-C. Ensuite il dort."]),
+        ("XXVIII. Le chat dort.", ["XXVIII. Le chat dort."]),
+        ("XXXVIII. Le chat dort.", ["XXXVIII.", "Le chat dort."]),
+        ("1234. Le chat dort.", ["1234.", "Le chat dort."]),
+        ('Il dit " Oui. " Elle part.', ['Il dit " Oui. "', "Elle part."]),
+        ('" Oui ", dit-il. " Non "', ['" Oui ", dit-il.', '" Non "']),
+        ('Il dort. " Oui "', ["Il dort.", '" Oui "']),
+        ("Bon... Oui.", ["Bon...", "Oui."]),
+        ("Bon. - non.", ["Bon.", "- non."]),
+        ("Il vient (hier.) (Elle part.)", ["Il vient (hier.)", "(Elle part.)"]),
+        ("Le chat dort. elle part.", ["Le chat dort. elle part."]),
+        ("Le chat dort.Elle part.", ["Le chat dort.Elle part."]),
     ],
 )
 def test_sentences_of_a_line(line: str, sentences: list[str]) -> None:
@@ -118,6 +137,10 @@ def test_halves_are_short_and_whole(text: str, most: int) -> None:
     parts = split_to_size(text, most, len)
     assert "".join(parts) == text
     assert all(len(part) <= max(most, 1) for part in parts)
+
+
+def test_a_single_character_is_not_cut() -> None:
+    assert split_to_size("abc", 8, lambda _: 9) == ["a", "b", "c"]
 
 
 def test_a_long_sentence_is_cut_at_a_clause() -> None:
@@ -315,7 +338,9 @@ def test_tags_are_told_from_comparisons(text: str, found: bool) -> None:
         ("aaaa bbbb et cccc dddd", "aaaa bbbb"),
         ("aaaa bbbb cccc dddd", "aaaa bbbb"),
         ("a, bbbbbbbbbbbbbbbbbbbbbbbb", "a, bbbbbbbbbb"),  # not within the first quarter
+        ("aaaa bbbb cccc dddd eeee: f", "aaaa bbbb cccc"),  # nor within the last
         ("bbbbbbbbb", "bbbb"),
+        (" ab", " "),
     ],
 )
 def test_where_a_long_sentence_is_cut(text: str, part: str) -> None:
@@ -343,3 +368,80 @@ def test_the_form_of_a_translation_follows_its_source(
     output: str, source: str, is_query: bool, expected: str
 ) -> None:
     assert restore_case_and_punctuation(output, source, is_query=is_query) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("x" * 79, [("x" * 79, False)]),
+        ("x" * 80, [("x" * 80, True)]),
+        ("(voir https://a.example/b).", [("(voir ", False), ("https://a.example/b", True)]),
+        ("www.a.example et https://b.example", [("www.a.example", True), (" et ", False)]),
+        ("mot", [("mot", False)]),
+        ("", []),
+    ],
+)
+def test_parts_that_are_copied(text: str, parts: list[tuple[str, bool]]) -> None:
+    found = separate_untranslatable_parts(text)
+    assert found[: len(parts)] == parts
+    assert "".join(part for part, _ in found) == text
+
+
+def test_lines_are_joined_up_to_four_thousand_characters() -> None:
+    """Every line but the last ends in an article, so that its sentence continues."""
+    line = "Le chat noir mange la"
+    lines = [line] * 400
+    groups = [segment.text for segment in split_into_sentences("\n".join(lines)).segments]
+    assert [len(group.split()) // 5 for group in groups] == [191, 191, 18]  # 191 * 21 > 4000
+
+
+@pytest.mark.parametrize(
+    ("text", "segment", "gaps"),
+    [
+        (" a\u200b b\x07 c ", ("a b c", True), (" ", " ")),
+        ("- a b", ("a b", False), ("- ", "")),
+        ("\x07\n a", ("a", False), ("\n ", "")),
+        ("e\u0301t\u00e9", ("\u00e9t\u00e9", False), ("", "")),
+    ],
+)
+def test_a_sentence_is_normalized_and_the_text_around_it_is_kept(
+    text: str, segment: tuple[str, bool], gaps: tuple[str, str]
+) -> None:
+    layout = split_into_sentences(text)
+    assert [(found.text, found.cleaned) for found in layout.segments] == [segment]
+    assert layout.gaps == gaps
+
+
+@pytest.mark.parametrize(
+    ("output", "source", "flags"),
+    [
+        ("", "Une phrase.", {"empty_output"}),
+        ("Room 12 at 9:30.", "Salle 21 à 3h09.", set()),  # the same digits
+        ("Room 12.", "Salle 13.", {"numbers_differ"}),
+        ("Room 12.", "Salle 122.", {"numbers_differ"}),
+        ("no no no no", "non merci", {"repetition"}),
+        ("le chat et la souris", "le chat et la souris", {"copied_source"}),
+        ("one two three four five six seven eight nine ten", "Une phrase.", {"length_ratio"}),
+    ],
+)
+def test_flags_of_a_translation(output: str, source: str, flags: set[str]) -> None:
+    assert quality_flags(output, source) == flags
+
+
+@pytest.mark.parametrize(
+    ("lengths", "most_sentences", "batches"),
+    [
+        ([3, 5, 3, 5, 3, 1], None, [[1], [3], [0, 2], [4], [5]]),
+        ([3, 5, 3, 5, 3, 1], 1, [[1], [3], [0], [2], [4], [5]]),
+        ([2, 2, 2, 2], None, [[0, 1, 2], [3]]),
+        ([2, 2, 2, 2], 2, [[0, 1], [2, 3]]),
+        ([2, 2, 2, 2], 9, [[0, 1, 2], [3]]),
+        ([9], None, [[0]]),
+        ([0, 0], None, [[0, 1]]),
+        ([], None, []),
+    ],
+)
+def test_a_batch_has_sentences_of_one_length_and_at_most_six_tokens(
+    lengths: list[int], most_sentences: int | None, batches: list[list[int]]
+) -> None:
+    assert list(batch_by_length(lengths, 6, most_sentences)) == batches

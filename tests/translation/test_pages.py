@@ -197,3 +197,40 @@ def test_a_file_damaged_inside_is_begun_again(tmp_path: Path) -> None:
         memory.add("namespace", outputs)
         memory.add("namespace", outputs)
         assert memory.lookup("namespace", list(outputs)) == outputs
+
+
+def _group_sizes(
+    frames: list[pl.DataFrame],
+    cache: TextCache,
+    monkeypatch: pytest.MonkeyPatch,
+    new_bytes: int,
+    held_bytes: int,
+) -> list[list[int]]:
+    """Rows of each chunk of each group; a chunk holds 8 bytes."""
+    monkeypatch.setattr(pages_module, "CHUNK_BYTES", 8)
+    monkeypatch.setattr(pages_module, "NEW_BYTES", new_bytes)
+    monkeypatch.setattr(pages_module, "HELD_BYTES", held_bytes)
+    chunks = pages_module._split_into_chunks(frames)
+    groups = pages_module._group_chunks_by_size(chunks, cache, "n")
+    return [[chunk.height for chunk in group.chunks] for group in groups]
+
+
+def test_groups_end_where_enough_text_is_new_or_held(
+    kept: tuple[TranslationMemory, TextCache], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every page has four bytes of text, of which those of the title are the same."""
+    _, cache = kept
+    frames = [
+        pl.DataFrame({"text": [f"é{n}" for n in numbers], "title": ["t"] * len(numbers)})
+        for numbers in ("12345", "6")
+    ]
+    assert _group_sizes(frames, cache, monkeypatch, 99, 99) == [[2, 2, 1, 1]]
+    assert _group_sizes(frames, cache, monkeypatch, 7, 99) == [[2], [2], [1, 1]]
+    assert _group_sizes(frames, cache, monkeypatch, 8, 99) == [[2, 2], [1, 1]]
+    assert _group_sizes(frames, cache, monkeypatch, 13, 99) == [[2, 2], [1, 1]]
+    assert _group_sizes(frames, cache, monkeypatch, 14, 99) == [[2, 2, 1], [1]]
+    assert _group_sizes(frames, cache, monkeypatch, 99, 7) == [[2], [2], [1, 1]]
+    assert _group_sizes(frames, cache, monkeypatch, 99, 14) == [[2, 2], [1, 1]]
+    assert _group_sizes(frames, cache, monkeypatch, 99, 15) == [[2, 2, 1], [1]]
+    cache.add("n", {"é1": Translation("E1", ()), "t": Translation("T", ())})
+    assert _group_sizes(frames, cache, monkeypatch, 6, 99) == [[2, 2], [1, 1]]

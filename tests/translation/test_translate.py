@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import CancelledError
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import ctranslate2
 import polars as pl
@@ -20,6 +21,8 @@ from builder.parameters import TranslationParameters
 from builder.translation.engine import CTranslate2Engine
 from builder.translation.layout import split_into_sentences
 from builder.translation.memory import TranslationMemory
+from builder.translation.model import read_model
+from builder.translation.parts import ModelOutput, SplitSentence
 from builder.translation.text_cache import TextCache
 
 
@@ -105,6 +108,182 @@ def test_long_sentences_are_cut_and_never_truncated(model: Path) -> None:
     assert output.text == " ".join(["the", "cat", "and"] * 40)
     assert output.split
     assert not output.truncated
+
+
+def test_tokens_of_prefixes_and_ends_are_added(
+    model: Path, toy: ModuleType, tmp_path: Path
+) -> None:
+    plain, prefixed = load(model), load(model, source_prefix="fra", target_prefix="eng")
+    assert plain._add_special_tokens(["▁le"]) == ["▁le", "</s>"]
+    assert prefixed._add_special_tokens(["▁le"]) == ["fra", "▁le", "</s>"]
+    ended = load(toy.build(tmp_path / "ended", add_source_eos=True))
+    assert ended._add_special_tokens(["▁le"]) == ["▁le"]
+    assert plain.count_tokens("le chat dort") == 3
+    assert [plain._max_output_tokens(n) for n in (1, 111, 112, 113)] == [34, 254, 256, 256]
+    decoded = [["▁the", "▁cat"], ["▁the"] * 34, []]
+    sources = [["▁le", "▁chat"], ["▁miaou"], ["▁un"]]
+    assert list(plain._hypotheses_to_outputs(sources, decoded)) == [
+        ModelOutput("the cat", 2),
+        ModelOutput(" ".join(["the"] * 34), 1, truncated=True, unknown=True),
+        ModelOutput("", 1, empty=True),
+    ]
+    (output,) = prefixed._hypotheses_to_outputs([["▁le"]], [["eng", "▁the"]])
+    assert output == ModelOutput("the", 1)
+
+
+@pytest.mark.parametrize(("device", "threads"), [("cpu", 3), ("cuda", 1)])
+def test_the_options_of_decoding_reach_the_engine(
+    model: Path, monkeypatch: pytest.MonkeyPatch, device: str, threads: int
+) -> None:
+    loaded: list[dict[str, object]] = []
+    decoded: list[dict[str, object]] = []
+
+    class Noting(Translator):
+        def translate_batch(self, sequences: list[list[str]], **options: object) -> list[Any]:
+            decoded.append({"sequences": sequences, **options})
+            return [SimpleNamespace(scores=[0]) for _ in sequences]
+
+    def create(folder: str, **options: object) -> Translator:
+        loaded.append({"folder": folder, **options})
+        return Noting(0)
+
+    monkeypatch.setattr(ctranslate2, "Translator", create)
+    params = {"compute_type": "int8", "model": model, "device": device, "target_prefix": "eng"}
+    options = TranslationParameters.model_validate(params)
+    engine = CTranslate2Engine.load(model, options, threads=3)
+    assert loaded == [
+        {
+            "folder": str(model),
+            "device": device,
+            "compute_type": "int8",
+            "inter_threads": threads,
+            "intra_threads": 1,
+        }
+    ]
+    decoded.clear()
+    batch = [["▁le"], ["▁un"]]
+    for is_retry in (False, True):
+        engine._submit_batch(batch, is_retry)
+    common = {
+        "sequences": [["▁le", "</s>"], ["▁un", "</s>"]],
+        "target_prefix": [["eng"], ["eng"]],
+        "asynchronous": True,
+        "max_input_length": 0,
+        "max_decoding_length": 34,
+        "disable_unk": True,
+    }
+    assert decoded == [
+        {**common, "beam_size": 1},
+        {**common, "beam_size": 4, "no_repeat_ngram_size": 4},
+    ]
+
+
+def test_a_failure_of_the_engine_names_the_model(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = load(model)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("no position 300")
+
+    monkeypatch.setattr(engine, "translator", SimpleNamespace(translate_batch=fail))
+    with pytest.raises(FormatError) as caught:
+        engine.translate(["le chat"])
+    assert str(caught.value) == (
+        f"{model}: CTranslate2 failed: no position 300; if sentences are too long for the model, "
+        "lower translate.max_source_pieces and translate.max_target_pieces"
+    )
+    monkeypatch.setattr(ctranslate2, "Translator", fail)
+    with pytest.raises(FormatError) as caught:
+        load(model)
+    assert str(caught.value) == (
+        f"{model}: CTranslate2 cannot load this model with compute_type 'float32' on cpu: "
+        "no position 300"
+    )
+
+
+def test_sentences_are_cut_into_copied_and_short_parts(model: Path) -> None:
+    engine = load(model, max_source_pieces=8)
+    long = "le chat et un chien et le chien, et un chat"
+    assert engine.split_sentence("le chat") == SplitSentence((("le chat", False),), False)
+    assert engine.split_sentence("voir https://a.example/ le chat") == SplitSentence(
+        (("voir ", False), ("https://a.example/", True), (" le chat", False)), False
+    )
+    assert engine.split_sentence(f"{long} https://a.example") == SplitSentence(
+        (
+            ("le chat et un chien et le chien,", False),
+            (" et un chat ", False),
+            ("https://a.example", True),
+        ),
+        True,
+    )
+    block = engine._prepare_block(["un chat", "le chat", "un chat", "12"])
+    assert block.texts == ["le chat", "un chat"]
+    assert block.pieces == [["▁le", "▁chat"], ["▁un", "▁chat"]]
+
+
+@pytest.mark.parametrize(
+    ("invariant", "batching", "batches"),
+    [
+        (True, "exact", [[0, 1]]),
+        (False, "exact", [[0], [1]]),
+        (False, "fast", [[0, 1]]),
+    ],
+)
+def test_parts_are_decoded_together_if_that_does_not_matter_or_may_matter(
+    model: Path, invariant: bool, batching: str, batches: list[list[int]]
+) -> None:
+    engine = load(model, batching=batching)
+    engine.invariant = invariant
+    assert list(engine._group_into_batches([["a", "b"], ["c", "d"]])) == batches
+
+
+def test_a_vocabulary_and_its_tokenizers_are_read(model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(model, folder)
+    whole = read_model(folder)
+    assert whole.spm == (folder / "source.spm", folder / "target.spm")
+    assert "▁chat" in whole.vocabulary
+    assert whole.digest == read_model(model).digest
+    (folder / "notes.txt").write_text("mine")
+    assert read_model(folder).digest == whole.digest
+    tokenizer = whole.load_tokenizers()[0]
+    (folder / "source.spm").rename(folder / "spm.model")
+    shared = read_model(folder)
+    assert shared.spm == (folder / "spm.model",) * 2
+    assert shared.digest != whole.digest
+    (folder / "shared_vocabulary.txt").write_text("▁x\n▁y")
+    assert "▁chat" in read_model(folder).vocabulary  # that of the sources counts
+    (folder / "source_vocabulary.json").unlink()
+    other = read_model(folder)
+    assert other.vocabulary == {"▁x", "▁y"}
+    with pytest.raises(FormatError) as caught:
+        other.load_tokenizers()
+    assert str(caught.value) == (
+        f"{folder}/spm.model: expected the vocabulary of the translation model to contain at least "
+        "50% of the tokens of this SentencePiece model, found 0%; it belongs to a different "
+        "translation model"
+    )
+    pieces = ["<unk>", "<s>", "</s>", *map("▁{}".format, ("le", "la", "chat", "chien", "noir"))]
+    (folder / "shared_vocabulary.txt").write_text("\n".join(pieces))
+    assert read_model(folder).vocabulary_coverage(tokenizer) == 0.5
+    read_model(folder).load_tokenizers()
+    for name, text, message in (
+        ("spm.model", "x", "expected a SentencePiece model, but loading failed: "),
+        ("config.json", "[]", "expected a JSON object, found list"),
+        ("config.json", "{", "expected a JSON file of a CTranslate2 model, but reading failed: "),
+    ):
+        (folder / name).write_text(text)
+        with pytest.raises(FormatError) as caught:
+            read_model(folder).load_tokenizers()
+        assert str(caught.value).startswith(f"{folder}/{name}: {message}")
+    (folder / "config.json").write_text("{}")
+    (folder / "shared_vocabulary.txt").unlink()
+    with pytest.raises(FormatError) as caught:
+        read_model(folder)
+    assert str(caught.value) == (
+        f"{folder}: expected source_vocabulary or shared_vocabulary (.json or .txt), found neither"
+    )
 
 
 @pytest.mark.parametrize("missing", ["source.spm", "model.bin", "config.json"])
