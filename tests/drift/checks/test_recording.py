@@ -108,7 +108,11 @@ def test_what_is_certain_is_named_and_what_is_doubtful_is_not(
         True,
         f"{SAYS.format('0.0 %', '60.0 %', further, '0.25')}: {end}"
         + ("differently" if found else ""),
-        {"without_click": [0, 0.6], "further_clicks": [0.25] * 2, "first_avoided": [avoided, False]},
+        {
+            "without_click": [0, 0.6],
+            "further_clicks": [0.25] * 2,
+            "first_avoided": [avoided, False],
+        },
     )
 
 

@@ -184,9 +184,7 @@ def test_scores_of_another_click_model() -> None:
             f"only the {which} scores differ from sDBN estimates: the click model changed",
         )
     neither = estimating(other, other, None)
-    assert neither == Outcome(
-        None, "the scores of neither snapshot follow sDBN", neither.numbers
-    )
+    assert neither == Outcome(None, "the scores of neither snapshot follow sDBN", neither.numbers)
 
 
 def test_nobody_knows_whether_priors_were_fitted() -> None:
@@ -213,9 +211,7 @@ def test_nobody_knows_whether_priors_were_fitted() -> None:
 
 def outcome_of_unknown_fit(outcome: Outcome) -> Outcome:
     """The same outcome, if a fitted prior is recorded and the counts of all pairs are not."""
-    sides = {
-        side: row | {"model": "sdbn", "fitted": True} for side, row in outcome.numbers.items()
-    }
+    sides = {side: row | {"model": "sdbn", "fitted": True} for side, row in outcome.numbers.items()}
     return Outcome(None, outcome.evidence, sides, outcome.detectable)
 
 
