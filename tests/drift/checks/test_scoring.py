@@ -30,7 +30,7 @@ def test_priors_are_read_back() -> None:
 
 @pytest.mark.parametrize(("error", "is_read"), [(1e-7, True), (1e-6, False)])
 def test_scores_may_differ_from_sdbn_by_rounding(error: float, *, is_read: bool) -> None:
-    """The last score has 24 examinations: an error of 1e-7 is a residual of 2.9e-6, below 4.6e-6."""
+    """At 24 examinations, an error of 1e-7 is a residual of 2.9e-6, below 4.6e-6."""
     *most, (clicks, examinations, score, pairs) = cells(1.2, 3.4)
     prior = recover_prior_from_scores([*most, (clicks, examinations, score + error, pairs)])
     assert (prior is not None) is is_read
@@ -109,7 +109,7 @@ def test_a_prior_that_is_fitted_follows_its_clicks() -> None:
     other = estimating(fitted(1.0), scored(2, 2), FITTED)
     assert other.is_construction is True
     assert other.evidence.startswith(
-        "the later scores imply the prior Beta(2, 2), but the prior fitted to the same clicks is Beta("
+        "the later scores imply the prior Beta(2, 2), but the prior fitted to the same clicks is "
     )
 
 
@@ -141,8 +141,10 @@ def test_a_recorded_prior_that_changed() -> None:
     outcome = estimating(scored(1, 1), scored(4, 4), UNIFORM, strong)
     assert (outcome.is_construction, outcome.evidence) == (
         True,
-        "the prior on attractiveness is Beta(1, 1) before and Beta(4, 4) after: the recorded prior "
-        "changed",
+        (
+            "the prior on attractiveness is Beta(1, 1) before and Beta(4, 4) after: the recorded "
+            "prior changed"
+        ),
     )
     for pair in ((fitted(1.0), scored(1, 1)), (scored(1, 1), fitted(1.0))):
         recorded = (FITTED, UNIFORM) if pair[1] == scored(1, 1) else (UNIFORM, FITTED)
@@ -174,8 +176,10 @@ def test_scores_of_another_click_model() -> None:
     outcome = estimating(scored(1, 1), other, UNIFORM)
     assert (outcome.is_construction, outcome.evidence) == (
         True,
-        "the later scores do not match the recorded click model sdbn, so another model must have "
-        "been used",
+        (
+            "the later scores do not match the recorded click model sdbn, so another model must "
+            "have been used"
+        ),
     )
     for pair, which in (((scored(1, 1), other), "later"), ((other, scored(1, 1)), "earlier")):
         outcome = estimating(*pair, None)
@@ -234,7 +238,7 @@ def test_priors_that_differ_in_one_parameter_are_different(later: tuple[float, f
 def test_which_score_is_graded_is_told_by_judgements_that_differ(
     before: float, after: float
 ) -> None:
-    """Attractiveness .8, satisfaction .5; certain ones, manual ones and those without score do not."""
+    """Certain ones, manual ones and those without a score do not tell."""
     names = {0.8: "attractiveness", 0.4: "attractiveness x satisfaction", 0.3: "another"}
     silent: list[dict[str, Any]] = [
         {"attractiveness": 1.0, "satisfaction": 0.5, "score": 0.77},
