@@ -12,6 +12,7 @@ from builder.drift.checks.expected_queries import (
     count_queries_outside_topics,
     create_expected_queries_table,
     detectable_topic_deletions,
+    find_changed_topics,
 )
 from builder.drift.checks.outcome import Outcome
 from builder.drift.checks.selection import check_query_filter, check_topics
@@ -131,6 +132,16 @@ def test_a_deletion_that_would_be_seen_in_one_direction_is_enough() -> None:
         {},
         "no topic has enough frequent queries to tell whether it was deleted",
     )
+
+
+def test_a_topic_whose_expected_queries_are_gone_is_found() -> None:
+    often: Asked = {f"ski {n}": (["ski"], 100) for n in range(60)}
+    gone: Asked = {f"judo {n}": (["judo"], 120) for n in range(4)}
+    later = often | {"rare": (["ski"], 5)}
+    connection = asking(rows(often | gone), rows(later))
+    found = find_changed_topics(connection, "from", "to")
+    assert found == {"judo": ExpectedQueryCounts(4, 4, 0)}
+    assert find_changed_topics(connection, "to", "from") == {}
 
 
 def test_expected_queries_outside_of_topics_are_counted() -> None:
