@@ -201,7 +201,7 @@ def three_months() -> duckdb.DuckDBPyConnection:
     """`eau` is asked in all months, `prix du pain` in the last two, `loi` in the first."""
     june = [
         query("eau", "nature", impressions=10),
-        query("loi", "droit", impressions=30, topics=["droit", "nature"]),
+        query("loi", "droit", impressions=30, topics=["zoo", "droit", "nature"]),
         query("mer", "nature", impressions=0),
     ]
     july = [query("eau", "nature", impressions=20), query("prix du pain", "prix", impressions=60)]
@@ -261,13 +261,14 @@ def test_topics_and_lengths_of_queries() -> None:
         {"topic": "nature", "queries": [3, 1, 1], "impressions": [40, 20, 0]},
         {"topic": "prix", "queries": [0, 1, 1], "impressions": [0, 60, 0]},
         {"topic": "droit", "queries": [1, 0, 0], "impressions": [30, 0, 0]},
+        {"topic": "zoo", "queries": [1, 0, 0], "impressions": [30, 0, 0]},
     ]
     assert topics["snapshots"] == ["06", "07", "08"]
     first, second = topics["js_bits"]
-    # .75 : .25 : 0 and .5 : 0 : .5 have the mean .625 : .125 : .25, with 1.2988 bits
-    assert (first, second) == (pytest.approx(0.3932, abs=1e-4), 0.0)
+    # .6 : 0 : .2 : .2 and .5 : .5 : 0 : 0 have the mean .55 : .25 : .1 : .1, with 1.6388 bits
+    assert (first, second) == (pytest.approx(0.4533, abs=1e-4), 0.0)
     assert topics["js_bits_impressions"][1] is None
-    assert topics["js_bits_impressions"][0] == pytest.approx(0.6359, abs=1e-4)
+    assert topics["js_bits_impressions"][0] == pytest.approx(0.6876, abs=1e-4)
 
 
 def test_queries_that_moved_are_listed_by_how_far() -> None:

@@ -421,3 +421,15 @@ def test_examination_counts_that_one_number_has() -> None:
 def test_pages_that_were_never_absent_are_a_dashed_line_that_hides_no_other(document: str) -> None:
     lines = re.findall(r'<path d="[^"]*" class="line ([^"]*)"', document)
     assert lines[:2] == ["updated", "added dashed"]
+    assert re.findall(r"<title>(.* absent, [^<]*|present, [^<]*)</title>", document) == [
+        "present, 2022-06: 100.0 %",
+        "present, 2022-07: 90.0 %",
+        "present, 2022-08: 80.0 %",
+        "never absent, 2022-06: 100.0 %",
+        "never absent, 2022-07: 90.0 %",
+        "never absent, 2022-08: 70.0 %",
+    ]
+
+
+def test_only_tables_of_sentences_are_stacked_in_a_narrow_window(document: str) -> None:
+    assert document.count('class="sortable stacked"') == 3
