@@ -180,6 +180,36 @@ def test_bars_in_cells_are_full_at_the_maximum(document: str) -> None:
     assert widths == ["33.3", "80.0", "72.7", "100.0", "53.3", "60.6"]
 
 
+@pytest.mark.parametrize(
+    ("caption", "shades"),
+    [
+        ("Rows: earlier grade; columns: later grade", "75 25 0 25 75 0 0 0 0"),
+        ("Divergence of word distributions, all pages", "0 2.5 100 2.5 0 5 100 5 0"),
+        ("Jaccard coefficient of URLs", "100 75 50 75 100 62.5 50 62.5 100"),
+    ],
+)
+def test_shades_of_heat_maps(caption: str, shades: str, document: str) -> None:
+    """Grades are shaded within their row, divergences relative to the largest."""
+    start = document.index(f"<span>{caption}")
+    found = re.findall(r"--shade:([\d.]+)%", document[start : document.index("</table>", start)])
+    assert [float(shade) for shade in found] == [float(shade) for shade in shades.split()]
+
+
+def test_the_core_is_compared_where_there_is_one(document: str) -> None:
+    assert "Pages in every snapshot" in document
+    drift = handwritten()
+    drift["vocabulary"]["core"] = []
+    assert "Pages in every snapshot" not in render_report(drift)
+
+
+def test_values_by_which_tables_are_sorted(document: str) -> None:
+    """Examinations are sorted by their number, words that were gained by their sign."""
+    start = document.index("<span>Label stability by number of examinations, 2022-06")
+    rows = re.findall(r'<tr><th scope="row"[^>]*data-value="(\d+)"', document[start:])
+    assert rows[:3] == ["1", "3", "101"]
+    assert 'data-value="-1234">\N{MINUS SIGN}1,234</td>' in document
+
+
 def test_another_click_model_has_no_limit_of_sdbn() -> None:
     drift = handwritten()
     drift["clicks"][0]["model"] = "pbm"

@@ -229,3 +229,27 @@ def test_queries_that_fade_explain_those_that_are_missing(faded: int, found: boo
     assert outcome.is_construction is found
     assert outcome.numbers["removed"] == {"safe": 68 + faded, "taken": 8, "fallen": faded}
     assert outcome.detectable == ("" if found is None else SEES)
+
+
+@pytest.mark.parametrize(("removed", "found"), [(6, False), (7, None)])
+def test_a_tenth_of_the_frequent_queries_must_be_missing(removed: int, found: bool | None) -> None:
+    """Of 70 queries."""
+    kept: Asked = {f"q{n}": ([f"t{n % 20}"], 100) for n in range(70 - removed)}
+    kept |= {"rare": (["t19"], 5)}
+    before = kept | {f"old {n}": ([f"t{n}"], 110) for n in range(removed)}
+    outcome = check_query_filter(asking(rows(before), rows(kept)))
+    assert outcome.is_construction is found
+    assert outcome.numbers["removed"] == {"safe": 70, "taken": removed, "fallen": 0}
+
+
+@pytest.mark.parametrize(("frequent", "found"), [(5, True), (4, None)])
+def test_a_tenth_of_the_more_frequent_half_must_be_missing(
+    frequent: int, found: bool | None
+) -> None:
+    """Of 100 queries 40 are missing; of the 50 that are asked most often, 5 or 4."""
+    kept: Asked = {f"q{n}": ([f"t{n % 20}"], 100) for n in range(60)}
+    kept |= {"rare": (["t19"], 5)}
+    before = kept | {f"old {n}": ([f"t{n % 20}"], 110 if n < frequent else 90) for n in range(40)}
+    outcome = check_query_filter(asking(rows(before), rows(kept)))
+    assert outcome.is_construction is found
+    assert outcome.numbers["removed"] == {"safe": 100, "taken": 40, "fallen": 0}

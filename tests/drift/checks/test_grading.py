@@ -331,6 +331,8 @@ def test_grades_that_do_not_recur_decide_nothing() -> None:
     )
     few = grading.check_recurring_grades(asking([], [], (before[:99], moved)))
     assert few == Outcome(None, "fewer than 100 pairs are judged in both snapshots")
+    enough = grading.check_recurring_grades(asking([], [], (before[:100], before)))
+    assert (enough.is_construction, enough.numbers["pairs_common"]) == (False, 100)
     ones = [row | {"grade": 1} for row in before]
     equal = grading.check_recurring_grades(asking([], [], (ones, ones)))
     assert equal == Outcome(None, "all pairs judged in both snapshots have the same grade")

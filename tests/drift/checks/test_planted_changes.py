@@ -220,6 +220,7 @@ def test_a_struck_topic_is_named_next_to_a_news_event() -> None:
         (30, 0, 110, True),
         (30, 7, 110, True),
         (30, 8, 110, None),
+        (32, 8, 110, None),
         (30, 0, 90, None),
         (29, 0, 110, None),
         (8, 0, 110, None),
