@@ -9,14 +9,25 @@ import polars as pl
 import pytest
 
 import builder.alignment.id_maps
-from builder.alignment import build_id_maps
+from builder.alignment import align_snapshots, build_id_maps
 from builder.alignment.id_maps import id_ranges, snapshot_presence
 from builder.io.tables import Table
 from builder.runtime.ledger import RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
+from builder.runtime.scope import Scope
 from builder.text.keys import doc_id, key64, query_id
-from schemas import Documents, DocumentsMap, Queries, QueriesMap, TableSchema, Variants
+from schemas import (
+    DocumentChanges,
+    Documents,
+    DocumentsMap,
+    QrelChanges,
+    Queries,
+    QueriesMap,
+    QueryChanges,
+    TableSchema,
+    Variants,
+)
 from tests.drift.steps import Steps
 
 Store = Callable[[pl.DataFrame, type[TableSchema]], Table]
@@ -201,6 +212,14 @@ def test_ranges_are_steps_of_progress(
         ("query_id of all snapshots", 2, "ranges", [1, 1]),
     ]
     assert steps.open is None
+
+
+def test_stages_of_alignment_run_per_pair_and_once() -> None:
+    stages = (align_snapshots, build_id_maps)
+    assert [(stage.name, stage.scope, stage.schemas) for stage in stages] == [
+        ("changes", Scope.PAIR, (DocumentChanges, QueryChanges, QrelChanges)),
+        ("maps", Scope.COLLECTION, (DocumentsMap, QueriesMap)),
+    ]
 
 
 def test_nothing_at_all(tmp_path: Path, limits: ResourceLimits, stored: Store) -> None:

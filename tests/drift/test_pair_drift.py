@@ -11,6 +11,7 @@ from builder.definition.model import Workflow
 from builder.drift.checks import NEIGHBORS_CHECK, PAIR_CHECKS, check_intermediate_crawls
 from builder.drift.checks import create_outcome_record as record
 from builder.drift.checks.outcome import Outcome
+from builder.drift.measure import measure_drift
 from builder.drift.pair_drift import (
     _recorded_parameters,
     create_optional_views,
@@ -18,16 +19,19 @@ from builder.drift.pair_drift import (
     read_pair_drift,
 )
 from builder.drift.series import OptionalInputs, SnapshotSeries
+from builder.drift.words import count_lost_words, count_snapshot_words
 from builder.io.tables import Table, write_frame
 from builder.parameters import DocumentParameters, StageParameters
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
+from builder.runtime.scope import Scope
 from schemas import (
     ClickDiagnostics,
     Coverage,
     DocumentChanges,
     Documents,
     DocumentsMap,
+    LostWords,
     Pages,
     PairDrift,
     QrelChanges,
@@ -36,6 +40,7 @@ from schemas import (
     QueryChanges,
     ShownDocuments,
     TableSchema,
+    WordCounts,
 )
 from tests.drift.worlds import frame, query
 
@@ -191,4 +196,14 @@ def test_records_of_outcomes() -> None:
             "numbers": {},
             "sees": "",
         }
+    ]
+
+
+def test_stages_of_drift_run_per_snapshot_per_pair_and_once() -> None:
+    stages = (count_snapshot_words, count_lost_words, measure_pair, measure_drift)
+    assert [(stage.name, stage.scope, stage.schemas) for stage in stages] == [
+        ("words", Scope.SNAPSHOT, (WordCounts,)),
+        ("lost_words", Scope.PAIR, (LostWords,)),
+        ("pair_drift", Scope.PAIR, (PairDrift,)),
+        ("drift", Scope.COLLECTION, ()),
     ]
