@@ -107,7 +107,11 @@ def test_hosts_that_a_crawl_lacks() -> None:
         "the later one"
     )
     assert outcome.detectable == "2 hosts that only one of the crawls contains"
-    many = [held(9, 9, host=f"h{n}.fr") for n in range(41)]
+    many = [held(9, 9, host=f"h{n:02}.fr") for n in range(41)]
+    most = [row | {"in_crawl": 9 * (n >= 12)} for n, row in enumerate(many)]
+    outcome = crawling.check_host_coverage(covering(many, most, HostCoverage))
+    assert outcome.numbers["examples"] == [f"h{n:02}.fr" for n in range(10)]
+    assert outcome.evidence.endswith(" (h00.fr, h01.fr, h02.fr): one crawl is incomplete")
     outcome = crawling.check_host_coverage(covering(many, many, HostCoverage))
     assert outcome.detectable == "5 hosts that only one of the crawls contains"
     assert (
@@ -228,6 +232,12 @@ def test_a_crawl_of_shown_pages_only() -> None:
     )
     assert sampled(25, crawled=None).evidence == "the contents of the crawls are not recorded"
     assert sampled(0).is_construction is False  # no page is missing
+    assert sampled(0, shown_lost=60).is_construction is False  # more shown pages are
+    unshown = [page(f"https://site{n % 5}.fr/{n}", "", "", shown=False) for n in range(50)]
+    rows = [{"doc_id": row["doc_id"], "status": "unchanged"} for row in unshown]
+    assert crawling.check_unshown_pages(holding(unshown, unshown, rows)) == Outcome(
+        None, "fewer than 20 unshown pages belong to sites in both snapshots"
+    )
 
 
 def test_a_crawl_that_omits_unshown_pages_may_be_the_earlier_one() -> None:
