@@ -22,8 +22,9 @@ def long_texts(*, cut: int | None = None) -> Rows:
 def test_texts_that_end_at_one_length() -> None:
     outcome = texts.check_text_lengths(holding(long_texts(), long_texts(cut=400)))
     assert outcome.is_construction is True
-    assert outcome.evidence.endswith(
-        " % have about 400 characters after: texts are truncated differently"
+    assert outcome.evidence == (
+        "1.5 % of texts have about 2,279 characters before, and 94.5 % have about 400 characters "
+        "after: texts are truncated differently"
     )
     assert (
         texts.check_text_lengths(holding(long_texts(cut=400), long_texts())).is_construction is True
@@ -54,6 +55,46 @@ def test_texts_of_nearly_one_length_are_counted_once() -> None:
         {"from": counts, "to": counts},
         "a difference of 29.0 points",
     )
+
+
+def test_texts_that_end_after_a_number_of_words() -> None:
+    """The last word of each text has another length, so that no number of letters is frequent."""
+
+    def cut(words: int) -> Rows:
+        return [
+            page(f"https://site{n % 10}.fr/{n}", "", "mot " * ((words or n) - 1) + "x" * 20 * n)
+            for n in range(60, 200)
+        ]
+
+    outcome = texts.check_text_lengths(holding(cut(0), cut(50)))
+    assert (outcome.is_construction, outcome.numbers["to"]) == (
+        True,
+        {"texts": 140, "end": 50, "heap": 140},
+    )
+    assert outcome.evidence.endswith(
+        ", and 100.0 % have about 50 words after: texts are truncated differently"
+    )
+
+
+def test_a_text_has_the_length_that_it_has_under_its_shortest_title() -> None:
+    rows = [
+        page(f"https://site{n % 5}.fr/{title}{n}", title, f"mot{n} " * (40 + 2 * (n % 6)))
+        for n in range(36)
+        for title in ("", "Un titre de cinq mots")
+    ]
+    outcome = texts._check_length_peaks(holding(rows, rows), "tokens", "words")
+    assert outcome.numbers["to"] == {"texts": 36, "end": 50, "heap": 6}
+
+
+def test_the_longest_texts_may_be_the_most() -> None:
+    """Of 100 texts, five have 1991 to 2000 characters, within 1 %; two have 50."""
+    lengths = [50, 50, *(200 + 10 * n for n in range(93)), 1991, 1993, 1995, 1997, 2000]
+    rows = [
+        page(f"https://site{n % 10}.fr/{n}", "", f"{n:04}" + "x" * (length - 4))
+        for n, length in enumerate(lengths)
+    ]
+    outcome = texts.check_text_lengths(holding(rows, rows))
+    assert outcome.numbers["to"] == {"texts": 100, "end": 2000, "heap": 5}
 
 
 def test_the_longest_of_equally_frequent_lengths_is_named_and_no_words_are_no_length() -> None:
