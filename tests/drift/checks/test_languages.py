@@ -60,6 +60,14 @@ def test_a_filter_that_is_switched_off_or_on() -> None:
     )
 
 
+def test_the_main_language_is_that_of_most_pages_of_both_snapshots() -> None:
+    """60 French pages stay the same, 50 English ones are replaced by 50 others."""
+    french = crawl(of_each=6)
+    english = [crawl(of_each=5, folder=folder, language="en") for folder in ("en/", "new/")]
+    outcome = check_languages(holding(french + english[0], french + english[1]))
+    assert outcome.numbers == numbers((50, 50), (110, 110), unchanged=60)
+
+
 @pytest.mark.parametrize(("hosts", "found"), [(21, True), (20, None)])
 def test_translations_of_some_sites_are_no_other_filter(hosts: int, found: bool | None) -> None:
     """Of 40 hosts, some get English pages."""
