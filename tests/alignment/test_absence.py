@@ -116,6 +116,30 @@ def test_a_page_that_is_still_crawled_did_not_move(
     assert found[identifier(old)] == ("not_sampled", True)
 
 
+def test_only_pages_of_one_snapshot_are_looked_for_in_the_other_crawl(
+    statuses: Callable[..., dict[str, Any]], stored: Store
+) -> None:
+    """One crawl may be known alone; an empty one has no page."""
+    kept, old, new = URLS[:3]
+    before = documents(kept, old).sort("doc_id")
+    after = documents(kept, new).sort("doc_id")
+    pages = stored(crawled(kept, old, new), Pages)
+    empty = Table((), Pages)
+    for crawls, gone, added in (
+        (CrawlTables(pages, pages, None, NONE), ("not_sampled", True), ("added", True)),
+        (CrawlTables(None, pages, None, NONE), ("not_sampled", True), ("added", None)),
+        (CrawlTables(pages, None, None, NONE), ("removed", None), ("added", True)),
+        (CrawlTables(pages, pages), ("removed", True), ("added", True)),
+        (CrawlTables(empty, empty, None, NONE), ("removed", False), ("added", False)),
+    ):
+        found = statuses(before, after, crawls)
+        assert found == {
+            identifier(kept): ("unchanged", None),
+            identifier(old): gone,
+            identifier(new): added,
+        }
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_the_map_lists_the_crawls(
     limits: ResourceLimits, stored: Store, tmp_path: Any, *, known: bool

@@ -56,6 +56,7 @@ def test_queries_are_new_gone_or_kept(align: Align) -> None:
         key=str,
     )
     assert changes["query_id"].is_sorted()
+    assert set(changes.select("from_snapshot", "to_snapshot").rows()) == {("2022-06", "2022-09")}
 
 
 def test_judgements_on_either_side(align: Align) -> None:
@@ -69,12 +70,29 @@ def test_judgements_on_either_side(align: Align) -> None:
     )
     changes = tables["qrel_changes"]
     QrelChanges.validate(changes)
+    assert set(changes.select("from_snapshot", "to_snapshot").rows()) == {("2022-06", "2022-09")}
     columns = ("doc_id", "grade_from", "grade_to", "examinations_from", "examinations_to")
     assert set(changes.select(columns).iter_rows()) == {
         (doc_id(key64("a")), 2, 1, 10, 12),
         (doc_id(key64("b")), 0, None, 4, None),
         (doc_id(key64("c")), None, 1, None, 3),
     }
+
+
+def test_judgements_are_sorted_by_query_and_document(align: Align) -> None:
+    pairs = [(text, document) for text in ("eau", "loi", "mer") for document in "abc"]
+    _, tables = align(
+        [],
+        [],
+        qrels=(
+            [qrel(*pair, 1, 2) for pair in reversed(pairs[:5])],
+            [qrel(*pair, 1, 2) for pair in pairs[3:]],
+        ),
+    )
+    rows = tables["qrel_changes"].select("query_id", "doc_id").rows()
+    assert rows == sorted((query_id(key64(q)), doc_id(key64(d))) for q, d in pairs)
+    grades = tables["qrel_changes"].select("grade_from", "grade_to").rows()
+    assert sorted(grades, key=str) == [(1, 1)] * 2 + [(1, None)] * 3 + [(None, 1)] * 4
 
 
 def many_pages(seed: int, count: int = 300) -> list[tuple[str, str, str]]:

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
+from builder.alignment import moved_pages
+from builder.parameters import ChangeParameters
 from builder.text.keys import doc_id, key64, url_key
 from schemas import DocumentChanges
 
@@ -39,10 +42,13 @@ def test_every_status(align: Align) -> None:
     changes = tables["document_changes"]
     statuses = {url: of(changes, url)["status"] for url in (a, b, c, d, e)}
     assert statuses == {a: "unchanged", b: "updated", c: "removed", d: "added", e: "returned"}
+    assert ledger.unit == "document ids"
     assert (ledger.rows_in, ledger.rows_out, changes.height) == (5, 5, 5)
     assert tables["rejects"].height == 0
     assert changes["doc_id"].is_sorted()
     assert changes["from_snapshot"].unique().to_list() == ["2022-06"]
+    assert changes["to_snapshot"].unique().to_list() == ["2022-09"]
+    assert changes["crawled"].null_count() == 5
     DocumentChanges.validate(changes)
 
 
@@ -126,6 +132,62 @@ def test_loose_matches_are_one_to_one(align: Align) -> None:
     _, tables = align(before, after)
     matched = tables["document_changes"].filter(pl.col("matched_by") == "loose")
     assert set(matched["doc_id"]) == {identifier(before[0][0]), identifier(after[0][0])}
+
+
+def test_pages_with_equal_loose_keys_are_matched_in_order_of_their_addresses(align: Align) -> None:
+    before = [("http://site.fr/a", "", "un"), ("http://www.site.fr/a", "", "deux")]
+    after = [("https://site.fr/a", "", "trois"), ("https://www.site.fr/a", "", "un")]
+    changes = align(before[::-1], after[::-1])[1]["document_changes"]
+    for (old, _, _), (new, _, _), text_changed in zip(before, after, (True, True), strict=True):
+        assert of(changes, old)["matched_id"] == identifier(new)
+        assert of(changes, new)["matched_id"] == identifier(old)
+        assert of(changes, new)["text_changed"] is text_changed
+
+
+def test_a_page_moves_only_if_it_is_nearest_to_its_nearest() -> None:
+    """Of equally near pages, that with the smaller id is the nearest."""
+    similarities = [
+        ("r1", "a1", 0.9),
+        ("r1", "a2", 0.95),
+        ("r2", "a3", 0.97),
+        ("r2", "a2", 0.97),
+        ("r4", "a4", 0.8),
+        ("r3", "a4", 0.8),
+    ]
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE matches (removed_id VARCHAR, added_id VARCHAR, matched_by VARCHAR, "
+        "text_changed BOOLEAN)"
+    )
+    connection.execute(moved_pages.SIMILARITIES)
+    connection.executemany("INSERT INTO similarities VALUES (?, ?, ?)", similarities)
+    hashes = {"removed": ("t1", "same", "t3", "t4"), "added": ("u1", "same", "u3", "u4")}
+    for side, texts in hashes.items():
+        rows = ", ".join(f"('{side[0]}{n}', '{text}')" for n, text in enumerate(texts, 1))
+        connection.execute(
+            f"CREATE TABLE {side}_texts AS FROM (VALUES {rows}) AS t (doc_id, text_hash)"
+        )
+    connection.execute(moved_pages.NEAREST)
+    assert set(connection.execute("FROM matches").fetchall()) == {
+        ("r2", "a2", "moved", False),
+        ("r3", "a4", "moved", True),
+    }
+
+
+@pytest.mark.parametrize(("moved", "kept"), [(0.5, ["a"]), (0.51, [])])
+def test_pages_are_as_similar_as_their_shingles(moved: float, kept: list[str]) -> None:
+    """Two of four shingles are common; the other page has none of them."""
+    candidates = pl.DataFrame(
+        {
+            "removed_id": ["r", "r"],
+            "added_id": ["a", "b"],
+            "removed_text": ["a b c d e f g"] * 2,
+            "added_text": ["a b c d e f h", "x y z"],
+        }
+    )
+    params = ChangeParameters(shingle=5, moved=moved)
+    found = moved_pages.keep_similar_pairs(candidates, params)
+    assert found.rows() == [("r", added, 0.5) for added in kept]
 
 
 @pytest.mark.parametrize(("edit", "match"), [("", "moved"), (" Merci.", "moved")])

@@ -9,14 +9,26 @@ import polars as pl
 import pytest
 
 import builder.alignment.id_maps
-from builder.alignment import build_id_maps
-from builder.alignment.id_maps import id_ranges
+from builder.alignment import align_snapshots, build_id_maps
+from builder.alignment.id_maps import id_ranges, snapshot_presence
 from builder.io.tables import Table
 from builder.runtime.ledger import RowLedger
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
+from builder.runtime.scope import Scope
 from builder.text.keys import doc_id, key64, query_id
-from schemas import Documents, DocumentsMap, Queries, QueriesMap, TableSchema, Variants
+from schemas import (
+    DocumentChanges,
+    Documents,
+    DocumentsMap,
+    QrelChanges,
+    Queries,
+    QueriesMap,
+    QueryChanges,
+    TableSchema,
+    Variants,
+)
+from tests.drift.steps import Steps
 
 Store = Callable[[pl.DataFrame, type[TableSchema]], Table]
 
@@ -147,6 +159,67 @@ def test_ranges_cover_the_id_space(stored: Store, monkeypatch: pytest.MonkeyPatc
     assert ranges[-1][1] == "d" + 16 * "f"
     for (_, high), (low, _) in pairwise(ranges):
         assert int(low[1:], 16) == int(high[1:], 16) + 1
+
+
+@pytest.mark.parametrize(("rows", "count"), [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
+def test_a_range_has_two_rows_on_average(
+    rows: int, count: int, stored: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder.alignment.id_maps, "ROWS_PER_RANGE", 2)
+    table = stored(documents(*(f"https://a.fr/{n}" for n in range(rows))), Documents)
+    assert len(list(id_ranges({"2022-06": table}, "doc_id"))) == count
+
+
+def test_presence_of_ids_in_three_snapshots() -> None:
+    frames = {
+        name: pl.LazyFrame(rows, {"id": pl.String, "text": pl.String, "n": pl.Int64}, orient="row")
+        for name, rows in (
+            ("06", [("b", "B", 1), ("a", "A", 2)]),
+            ("07", [("c", "C", 3)]),
+            ("08", [("a", "AA", 4), ("c", "CC", 5)]),
+        )
+    }
+    found = snapshot_presence(frames, "id", ("text",), ("n",)).collect()
+    assert found.rows() == [
+        ("a", "AA", ["06", "08"], [2, 4]),
+        ("b", "B", ["06"], [1]),
+        ("c", "CC", ["07", "08"], [3, 5]),
+    ]
+
+
+def test_ranges_are_steps_of_progress(
+    tmp_path: Path, limits: ResourceLimits, stored: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six documents and three queries in ranges of two rows."""
+    monkeypatch.setattr(builder.alignment.id_maps, "ROWS_PER_RANGE", 2)
+    steps = Steps()
+    ledger = build_id_maps(
+        tmp_path,
+        documents={
+            "06": stored(documents(*(f"https://a.fr/{n}" for n in range(4))), Documents),
+            "07": stored(documents("https://a.fr/0", "https://b.fr/"), Documents),
+        },
+        queries={
+            "06": stored(queries(eau="eau", loi="loi"), Queries),
+            "07": stored(queries(eau="eau"), Queries),
+        },
+        limits=limits,
+        progress=steps,
+    )
+    assert (ledger.unit, ledger.rows_in, ledger.rows_out) == ("ids", 7, 7)
+    assert steps.done == [
+        ("doc_id of all snapshots", 3, "ranges", [1, 1, 1]),
+        ("query_id of all snapshots", 2, "ranges", [1, 1]),
+    ]
+    assert steps.open is None
+
+
+def test_stages_of_alignment_run_per_pair_and_once() -> None:
+    stages = (align_snapshots, build_id_maps)
+    assert [(stage.name, stage.scope, stage.schemas) for stage in stages] == [
+        ("changes", Scope.PAIR, (DocumentChanges, QueryChanges, QrelChanges)),
+        ("maps", Scope.COLLECTION, (DocumentsMap, QueriesMap)),
+    ]
 
 
 def test_nothing_at_all(tmp_path: Path, limits: ResourceLimits, stored: Store) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from builder.drift.attribution import (
     COMPONENTS,
+    AttributionCell,
     RunWithQrels,
     attribute_score_change,
     reuse_earlier_judgements,
@@ -204,8 +205,66 @@ def test_no_common_query_gives_no_parts() -> None:
 def test_judgements_are_needed() -> None:
     world = World(1)
     nothing = RunWithQrels(world.run, world.qrels.clear())
-    with pytest.raises(DataError, match="expected judgements of the later snapshot"):
-        attribute_score_change(world.evaluated, nothing, world.ids, ndcg)
+    for pair, side in (
+        ((world.evaluated, nothing), "later"),
+        ((nothing, world.evaluated), "earlier"),
+        ((nothing, nothing), "earlier"),
+    ):
+        with pytest.raises(DataError) as caught:
+            attribute_score_change(*pair, world.ids, ndcg)
+        assert str(caught.value) == (
+            f"expected judgements of the {side} snapshot, found none; attribution needs the "
+            "judgements of both snapshots"
+        )
+    with pytest.raises(DataError) as caught:
+        attribute_score_change(world.evaluated, world.evaluated, world.ids, lambda _, __: {})
+    assert str(caught.value) == (
+        "expected a score for every judged query, found none; check the measure"
+    )
+
+
+def sum_of_grades(run: pl.DataFrame, qrels: pl.DataFrame) -> Mapping[str, float]:
+    """The sum of the grades of the documents that were found, for every judged query."""
+    found = qrels.join(run, on=QUERY_DOCUMENT, how="left")
+    gained = pl.when(pl.col("score").is_not_null()).then("grade").otherwise(0).sum()
+    return dict(found.group_by("query_id").agg(gained.cast(pl.Float64)).iter_rows())
+
+
+def test_an_attribution_by_hand() -> None:
+    """Of four documents, `b` is gone and `d` is new; `q1` is asked in both snapshots."""
+    schema = [*QUERY_DOCUMENT, "grade"]
+    sides = []
+    for rows in (
+        [("q1", "a", 1), ("q1", "b", 0), ("q2", "c", 1)],
+        [("q1", "a", 0), ("q1", "d", 1), ("q3", "e", 0)],
+    ):
+        qrels = pl.DataFrame(rows, schema=schema, orient="row")
+        run = qrels.select(*QUERY_DOCUMENT, score=pl.lit(1.0))
+        sides.append(RunWithQrels(run, qrels))
+    unchanged = pl.Series(["a", "c", "e"])
+    found = attribute_score_change(sides[0], sides[1], unchanged, sum_of_grades)
+    assert (found.change, found.statistics_and_system) == (-0.5, 0.0)
+    assert found.contributions == {"documents": 0.75, "queries": -0.5, "judgements": -0.75}
+    assert found.cells == tuple(
+        AttributionCell(frozenset(held.split()), *values)
+        for held, *values in (
+            ("", 1.0, 0.5, 2, 2),
+            ("documents", 1.0, 0.0, 2, 2),
+            ("queries", 1.0, 1.0, 1, 1),
+            ("judgements", 1.0, 1.0, 2, 2),
+            ("documents queries", 1.0, 0.0, 1, 1),
+            ("documents judgements", 1.0, 0.5, 2, 2),
+            ("queries judgements", 1.0, 2.0, 1, 1),
+            ("documents queries judgements", 1.0, 1.0, 1, 1),
+        )
+    )
+
+
+def test_a_change_is_unknown_if_a_mean_is() -> None:
+    held: frozenset[str] = frozenset()
+    assert AttributionCell(held, 0.25, 0.75, 2, 2).score_change == 0.5
+    assert AttributionCell(held, None, 0.75, 0, 2).score_change is None
+    assert AttributionCell(held, 0.25, None, 2, 0).score_change is None
 
 
 def test_a_run_with_earlier_statistics_splits_the_residual() -> None:

@@ -49,6 +49,22 @@ def test_statistics_of_a_snapshot_by_hand(tmp_path: Path) -> None:
     }
 
 
+def test_twenty_ranks_are_listed(tmp_path: Path) -> None:
+    rows: list[Row] = [
+        ("held_out_clicks", rank, 1, 10, 0.3, "pbm") for rank in reversed(range(1, 23))
+    ]
+    rows += [
+        (f"{name}_{score}", 0, 40, 160, -0.9, "pbm")
+        for name in ("held_out", "baseline")
+        for score in ("log_likelihood", "perplexity")
+    ]
+    path = tmp_path / "many.parquet"
+    frame = pl.DataFrame(rows, schema=ClickDiagnostics.dtypes(), orient="row")
+    write_frame(frame, path, ClickDiagnostics)
+    (found,) = click_prediction_statistics({"2022-06": Table((path,), ClickDiagnostics)})
+    assert [row["rank"] for row in found["ranks"]] == list(range(1, 21))
+
+
 def test_snapshots_without_held_out_impressions_have_no_statistics(tmp_path: Path) -> None:
     path = tmp_path / "none.parquet"
     rows = [("click_through", 1, 0, 3, None, None)]

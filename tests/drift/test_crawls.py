@@ -18,9 +18,10 @@ from builder.documents import key_order
 from builder.documents.tokens import document_tokens_expr
 from builder.drift import compare_crawls
 from builder.errors import FormatError, UsageError
-from builder.parameters import ChangeParameters
+from builder.parameters import ChangeParameters, CrawlParameters
 from builder.runtime.limits import ResourceLimits
 from tests.crawled import read_crawled
+from tests.drift.steps import Steps
 from tests.thorough import ALL
 
 OLD = [
@@ -75,7 +76,10 @@ def test_the_shape_that_scripts_rely_on(plain: tuple[Path, Path], tmp_path: Path
         found["vocabulary"]["oov_share"]
         == sum(n for word, n in second.items() if word not in first) / second.total()
     )
-    assert found["crawls"]["old"] == {"records": 3, "pages": 3, "rejected": {}}
+    counts = {"records": 3, "pages": 3, "rejected": {}}
+    assert found["crawls"] == {"old": counts, "new": counts}
+    assert found["parameters"] == ChangeParameters().model_dump(mode="json")
+    assert (documents["text_changed_only"], documents["hosts"]["kept_share"]) == (1, 1.0)
     json.dumps(found, allow_nan=False)
 
 
@@ -100,13 +104,64 @@ def test_records_that_are_no_pages_are_counted(plain: tuple[Path, Path], tmp_pat
     with plain[1].open("a") as file:
         file.write("{broken\n")
     found = compare(*plain, tmp_path / "scratch")
-    assert found["crawls"]["new"]["records"] == 4
-    assert sum(found["crawls"]["new"]["rejected"].values()) == 1
+    assert found["crawls"]["new"] == {
+        "records": 4,
+        "pages": 3,
+        "rejected": {"not_json": 1},
+    }
+
+
+def test_pages_of_any_date_are_compared_and_their_number_is_shown(
+    plain: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Two are a month or 50 years old; the interval of the parameters has no effect."""
+    text = plain[0].read_text().splitlines()
+    old = [
+        line.replace("1656633600", str(when))
+        for line, when in zip(text, (1, 1654000000, 1656633600), strict=True)
+    ]
+    plain[0].write_text("\n".join(old))
+    steps = Steps()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    found = compare_crawls(
+        *plain,
+        ChangeParameters(),
+        ResourceLimits(scratch, 1, 2**30),
+        steps,
+        CrawlParameters(interval="enforce"),
+    )
+    assert (found["documents"]["from"], found["documents"]["to"]) == (3, 3)
+    labels = ["pages of old.jsonl", "pages of new.jsonl", *["moved pages"] * 2, "degree of change"]
+    assert [(step[0], step[2], sum(step[3])) for step in steps.done] == [
+        (label, unit, count)
+        for label, unit, count in zip(
+            labels, ["records"] * 2 + ["documents"] * 3, (3, 3, 0, 0, 1), strict=True
+        )
+    ]
+    assert steps.open is None
 
 
 def test_a_file_that_does_not_exist(plain: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"expected a crawl file, found no file at .*none\.jsonl"):
-        compare(plain[0], tmp_path / "none.jsonl", tmp_path / "scratch")
+    for name in ("none.jsonl", "."):
+        with pytest.raises(UsageError) as caught:
+            compare(plain[0], tmp_path / name, tmp_path / f"scratch{name}")
+        assert str(caught.value) == (f"expected a crawl file, found no file at {tmp_path / name}")
+
+
+def test_a_crawl_without_records(plain: tuple[Path, Path], tmp_path: Path) -> None:
+    plain[1].write_text("")
+    with pytest.raises(FormatError) as caught:
+        compare(*plain, tmp_path / "empty")
+    assert str(caught.value) == (
+        f"{plain[1]}: expected a crawl with at least one page, found no records"
+    )
+    plain[1].write_text("{broken\n[1]\n" + json.dumps({"url": "", "text": "x", "title": ""}))
+    with pytest.raises(FormatError) as caught:
+        compare(*plain, tmp_path / "broken")
+    assert str(caught.value).startswith(
+        f"{plain[1]}: expected a crawl with at least one page, found only rejected records: "
+    )
 
 
 def test_a_file_without_any_page(plain: tuple[Path, Path], tmp_path: Path) -> None:

@@ -74,6 +74,19 @@ def test_equal_reasons_are_printed_once() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("count", "names"), [(3, "2022-01, 2022-02, 2022-03"), (4, "2022-01 and 3 more")]
+)
+def test_three_snapshots_with_one_reason_are_named(count: int, names: str) -> None:
+    drift = handwritten()
+    drift["checks"] = [
+        {"asks": "Is it so?", "verdict": "cannot tell", "evidence": "none", "sees": ""}
+        | {"snapshots": [f"2022-0{n + 1}"]}
+        for n in range(count)
+    ]
+    assert list_undecided_checks(drift) == [f"Is it so? {names}: none."]
+
+
 def test_the_undecided_checks_of_a_release_are_one_line() -> None:
     drift = handwritten()
     drift["checks"] = [
@@ -168,6 +181,105 @@ def test_listed_queries_that_are_the_same_everywhere() -> None:
         "The listed queries changed most from 2022-07 to 2022-08: 100.0 % of 36 were kept, and 2 "
         "queries were added."
     ) in facts(drift)
+
+
+def test_of_two_snapshots_pages_are_in_both() -> None:
+    drift = handwritten()
+    drift["snapshots"] = drift["snapshots"][:2]
+    drift["documents"]["survival"] = drift["documents"]["survival"][:2]
+    assert facts(drift)[0] == (
+        "90.0 % of the 1,000 pages of 2022-06 are still in 2022-07; 20 pages are in both."
+    )
+
+
+def test_the_pair_that_changed_most_is_that_with_the_largest_share() -> None:
+    """Not that with the largest number of pages that left or were updated."""
+    drift = handwritten()
+    drift["pairs"][0]["documents"] = documents(unchanged=900, updated=90, removed=70, left_out=30)
+    drift["pairs"][1]["documents"] = documents(unchanged=10, updated=2, removed=1, not_sampled=2)
+    drift["pairs"][1]["documents"]["bands"]["rewritten"] = 2
+    found = facts(drift)
+    assert found[1] == (
+        "3 pages of 2022-07 left the collection in 2022-08: 1 is no longer in the crawl, 2 are "
+        "crawled but not sampled."
+    )
+    assert found[2] == (
+        "Pages changed most from 2022-07 to 2022-08: 16.7 % of the common pages were updated, and "
+        "half of these kept at least 50.0 % of their word sequences; 2 pages were rewritten."
+    )
+    for pair, relevant in zip(drift["pairs"], ((50, 30), (5, 4)), strict=True):
+        pair["qrels"]["relevant_before"] = [
+            {"document": "unchanged", "relevant": relevant[0]},
+            {"document": "not_shown", "relevant": relevant[1]},
+        ]
+    assert facts(drift)[-1] == (
+        "Of 9 relevant judgements of 2022-07, 0 point to pages that were removed in 2022-08, 4 to "
+        "pages that were crawled but not kept in 2022-08, and 0 to pages that were updated."
+    )
+
+
+def test_a_pair_all_of_whose_pages_left_lost_most() -> None:
+    drift = handwritten()
+    drift["pairs"][0]["documents"] = documents(removed=8)
+    drift["pairs"][1]["documents"] = documents(unchanged=1, removed=99)
+    assert facts(drift)[1].startswith("99 pages of 2022-07 left the collection")
+    drift["pairs"][1]["documents"] = documents(unchanged=20, removed=99)
+    assert facts(drift)[1].startswith("8 pages of 2022-06 left the collection")
+
+
+def test_of_pairs_that_kept_as_many_queries_that_with_most_new_ones_is_named() -> None:
+    drift = handwritten()
+    for pair, counts in zip(drift["pairs"], ((5, 5, 3), (10, 10, 2)), strict=True):
+        pair["queries"] |= dict(zip(("kept", "gone", "new"), counts, strict=True))
+    assert (
+        "The listed queries changed most from 2022-06 to 2022-07: 50.0 % of 10 were kept, and 3 "
+        "queries were added."
+    ) in facts(drift)
+    drift["pairs"][1]["queries"] |= {"kept": 0, "gone": 0}
+    drift["pairs"][0]["queries"] |= {"kept": 0, "gone": 4}
+    assert "from 2022-06 to 2022-07: 0.0 % of 4 were kept" in " ".join(facts(drift))
+
+
+def test_words_and_judgements_of_the_pair_that_changed_most() -> None:
+    """A pair without words or whose words are not listed is left out."""
+    drift = handwritten()
+    drift["vocabulary"]["all"] = [
+        words("2022-06", "2022-07", None, 0.5),
+        words("2022-07", "2022-08", 0.125, 0.0001),
+    ]
+    (sentence,) = (text for text in facts(drift) if "vocabulary" in text)
+    assert sentence.startswith(
+        "The vocabulary changed most from 2022-07 to 2022-08 (Jensen-Shannon divergence 0.1250 "
+        "bits): 0.01 % of the words in the later snapshot are new; “mot0”"
+    )
+    drift["pairs"][1]["qrels"] |= {"pairs_common": 1, "kept_share": 0.9, "kappa": 0.0}
+    assert facts(drift)[6].startswith("Of 50 pairs judged in both 2022-06 and 2022-07, 80.0 % ")
+    drift["pairs"][1]["qrels"]["kept_share"] = 0.7
+    assert facts(drift)[6] == (
+        "Of 1 pair judged in both 2022-07 and 2022-08, 70.0 % kept their grade and 3.0 % changed "
+        "between not relevant and highly relevant (kappa 0.00)."
+    )
+
+
+def test_the_topic_that_changed_most_may_have_lost_interest() -> None:
+    """Of topics that changed alike, the last in the alphabet is named."""
+    drift = handwritten()
+    topics = drift["queries"]["topics"]
+    topics["mix"] = [
+        {"topic": "eau", "queries": [1, 1, 1], "impressions": [10, 20, 20]},
+        {"topic": "pain", "queries": [1, 1, 1], "impressions": [20, 10, 10]},
+        {"topic": "loi", "queries": [1, 1, 1], "impressions": [10, 10, 10]},
+    ]
+    (sentence,) = (text for text in facts(drift) if "topic mix" in text)
+    assert sentence.endswith("the share of “pain” went from 50.0 % to 25.0 % of impressions.")
+    topics["js_bits_impressions"] = [0.2, 0.3]
+    topics["mix"][0]["impressions"][2] = 60
+    (sentence,) = (text for text in facts(drift) if "topic mix" in text)
+    assert sentence == (
+        "The topic mix changed most from 2022-07 to 2022-08: Jensen-Shannon divergence 0.3000 bits "
+        "by impressions and 0.0200 by queries; the share of “eau” went from 50.0 % to 75.0 % of "
+        "impressions."
+    )
 
 
 def test_pages_that_left_while_none_was_removed() -> None:

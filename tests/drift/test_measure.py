@@ -19,6 +19,7 @@ from builder.parameters import ChangeParameters
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
+from tests.drift.steps import Steps
 from tests.drift.worlds import Month, Rules, World, frame, observe, page, qrel, query, store
 
 NAMES = ("2022-06", "2022-07", "2022-09")
@@ -210,6 +211,26 @@ def test_every_check_is_answered(drift: dict[str, Any]) -> None:
     assert len(drift["checks"]) == 3 * len(SNAPSHOT_CHECKS) + 2 * len(PAIR_CHECKS) + 1
 
 
+def test_vocabularies_are_compared_one_after_another(
+    stored: tuple[SnapshotSeries, ResourceLimits],
+) -> None:
+    """Three pairs of three snapshots, on all documents and on the core."""
+    series, limits, steps = stored[0], stored[1].with_scratch_folder("steps"), Steps()
+    found = measure_without_clicks(series, ChangeParameters(), limits, steps)
+    assert steps.done == [("words", 6, "comparisons", [1] * 6)]
+    assert steps.open is None
+    assert ["rising" in pair for pair in found["vocabulary"]["all"]] == [True, False, True]
+    assert [(pair["from"], pair["to"]) for pair in found["pairs"]] == [NAMES[:2], NAMES[1:]]
+    assert found["format"] == "longeval-drift/2"
+    assert found["parameters"]["shingle"] == 5
+
+
+def test_json_is_sorted_and_readable() -> None:
+    assert to_json({"b": [1, None], "a": "é"}) == '{\n "a": "é",\n "b": [\n  1,\n  null\n ]\n}\n'
+    with pytest.raises(ValueError, match="JSON"):
+        to_json({"a": float("nan")})
+
+
 def run(series: SnapshotSeries, limits: ResourceLimits, out: Path) -> Any:
     out.mkdir()
     return measure_drift(
@@ -250,8 +271,33 @@ def test_empty_snapshots(tmp_path: Path, count: int) -> None:
     run(series, limits, tmp_path / "out")
     drift = json.loads((tmp_path / "out/drift.json").read_text())
     assert [row["documents"] for row in drift["snapshots"]] == [0] * count
+    assert [row["queries"] for row in drift["snapshots"]] == [
+        {"listed": 0, "judged": 0, "listed_only": 0, "judged_only": 0}
+    ] * count
+    assert [(row["tokens"], row["truncated"]) for row in drift["snapshots"]] == [(0, 0)] * count
     assert len(drift["pairs"]) == count - 1
     assert "<h1>" in (tmp_path / "out/report.html").read_text()
+
+
+def test_queries_of_a_snapshot_without_any(tmp_path: Path) -> None:
+    """Queries are counted in the snapshot that has them, whichever comes first."""
+    nothing = (frame([], Documents), frame([], Queries), frame([], Qrels))
+    month = (
+        frame([page("https://site.fr/", "Titre", "un", truncated=True)], Documents),
+        frame([query("eau", "t"), query("loi", "t")], Queries),
+        frame([qrel("eau", "https://site.fr/", 2), qrel("mer", "https://site.fr/", 0)], Qrels),
+    )
+    series, limits = store(tmp_path / "x", {"06": nothing, "07": month})
+    found = measure_without_clicks(series, ChangeParameters(), limits, NoProgress())["snapshots"]
+    assert [row["queries"]["listed"] for row in found] == [0, 2]
+    assert found[1] == found[1] | {
+        "snapshot": "07",
+        "documents": 1,
+        "tokens": 2,
+        "truncated": 1,
+        "grades": [1, 0, 1],
+        "queries": {"listed": 2, "judged": 2, "listed_only": 1, "judged_only": 1},
+    }
 
 
 def test_one_page_one_query(tmp_path: Path) -> None:

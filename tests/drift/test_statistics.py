@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from builder.drift.documents import summarize_shares
+from builder.drift.documents import summarize_document_updates, summarize_shares
 from builder.drift.statistics import (
     jaccard,
     jensen_shannon_divergence,
@@ -76,4 +76,33 @@ def test_summary_of_shares() -> None:
         "median": 0.3,
         "p90": 0.95,
         "histogram": bins,
+    }
+
+
+def test_summary_of_updates() -> None:
+    """Ten pages whose length changes by -5 to 4 words."""
+    rows = [
+        {"dice": 0.1 * n, "shingle_jaccard": 0.05 * n, "band": band}
+        | {"tokens_from": 10, "tokens_to": 5 + n}
+        for n, band in enumerate(["rewritten"] * 7 + ["cosmetic"] * 3)
+    ]
+    found = summarize_document_updates(pl.DataFrame(rows).sample(10, shuffle=True, seed=1))
+    assert found["bands"] == {"cosmetic": 3, "edited": 0, "rewritten": 7}
+    assert found["length_delta"] == {
+        "longer": 4,
+        "shorter": 5,
+        "tokens": -5,
+        "p10": -5,
+        "median": -1,
+        "p90": 3,
+    }
+    assert [found[name]["p90"] for name in ("dice", "shingle_jaccard")] == [0.8, 0.4]
+    schema = {"dice": pl.Float64, "shingle_jaccard": pl.Float64, "band": pl.String}
+    schema |= {"tokens_from": pl.Int64, "tokens_to": pl.Int64}
+    nothing = summarize_document_updates(pl.DataFrame(schema=schema))
+    assert nothing["length_delta"] == {"longer": 0, "shorter": 0, "tokens": 0} | dict.fromkeys(
+        ("p10", "median", "p90")
+    )
+    assert nothing["dice"] == {"n": 0, "p10": None, "median": None, "p90": None} | {
+        "histogram": [0] * 20
     }

@@ -313,6 +313,7 @@ def test_shown_pages_that_ended_before_the_crawl(missing: int, found: bool | Non
         (0, 1, None),
         (0, 3, None),
         (0, 4, True),
+        (3, 2, True),
     ],
 )
 def test_hosts_that_were_out_of_reach(lost: int, missing: int, found: bool | None) -> None:
@@ -340,3 +341,27 @@ def test_hosts_that_were_out_of_reach(lost: int, missing: int, found: bool | Non
             "the crawl lacks 10 of 200 pages that are in the crawls before and after it (5.0 %), "
             "and all pages of 0 of 10 hosts: either the crawl is partial or pages were unreachable"
         )
+
+
+def test_small_hosts_that_a_crawl_lacks_completely() -> None:
+    """Hosts with three pages count as hosts, those with two do not."""
+    sizes = [3, 3, 2, *[20] * 18]
+    rows = [
+        {
+            "doc_id": doc_id(key64(f"{host} {n}")),
+            "url_key": f"https://h{host}.fr/{n}",
+            "crawled": ["06", "08"] if host < 3 else ["06", "07", "08"],
+        }
+        for host, size in enumerate(sizes)
+        for n in range(size)
+    ]
+    connection = duckdb.connect()
+    connection.register("documents_map", frame(rows, DocumentsMap).to_arrow())
+    ((_, outcome),) = check_missing_pages(connection, ("06", "07", "08"))
+    assert outcome == Outcome(
+        None,
+        "the crawl lacks 8 of 368 pages that are in the crawls before and after it (2.2 %), and "
+        "all pages of 2 of 20 hosts; only 2 of 20 hosts changed, so the cause may be the sites "
+        "themselves",
+        {"pages": 368, "missing": 8, "hosts": 20, "hosts_missing": 2, "hosts_changed": 2},
+    )

@@ -35,7 +35,12 @@ def numbers(
 
 def test_a_filter_that_is_switched_off_or_on() -> None:
     french, english = crawl(), crawl(of_each=3, folder="en/", language="en")
-    assert check_languages(holding(french, french)).is_construction is False
+    assert check_languages(holding(french, french)) == Outcome(
+        False,
+        "0.0 % of documents before and 0.0 % after are not in the main language 'fr'",
+        numbers((0, 0), (200, 200), unchanged=200),
+        "a difference of 7.0 points",
+    )
     assert check_languages(holding(french, french + english)) == Outcome(
         True,
         "0.0 % of documents before and 13.0 % after are not in the main language 'fr': the "
@@ -43,7 +48,24 @@ def test_a_filter_that_is_switched_off_or_on() -> None:
         numbers((0, 30), (200, 230), unchanged=200, changed_language=0),
     )
     assert check_languages(holding(french + english, french)).is_construction is True
-    assert check_languages(holding(crawl(9, 1), crawl(9, 1))).is_construction is None
+    few = Outcome(None, "a snapshot has fewer than 100 documents, or no document has a language")
+    hundred = french[:100]
+    unlabeled = [row | {"language": None} for row in hundred]
+    for pair in ((french[:99], hundred), (hundred, french[:99]), (unlabeled, unlabeled)):
+        assert check_languages(holding(*pair)) == few
+    assert check_languages(holding(hundred, hundred)).numbers["documents_to"] == 100
+    mixed = [*french, *(row | {"language": None} for row in crawl(of_each=40, folder="x/"))]
+    assert check_languages(holding(mixed, mixed)).numbers == numbers(
+        (0, 0), (600, 600), unchanged=600
+    )
+
+
+def test_the_main_language_is_that_of_most_pages_of_both_snapshots() -> None:
+    """60 French pages stay the same, 50 English ones are replaced by 50 others."""
+    french = crawl(of_each=6)
+    english = [crawl(of_each=5, folder=folder, language="en") for folder in ("en/", "new/")]
+    outcome = check_languages(holding(french + english[0], french + english[1]))
+    assert outcome.numbers == numbers((50, 50), (110, 110), unchanged=60)
 
 
 @pytest.mark.parametrize(("hosts", "found"), [(21, True), (20, None)])
@@ -67,6 +89,18 @@ def test_a_snapshot_with_foreign_pages_was_not_filtered(
         assert outcome.is_construction is found
         assert outcome.evidence.endswith(": the language filter changed") == (found is True)
         assert (": either the language filter or" in outcome.evidence) == (found is None)
+
+
+@pytest.mark.parametrize(("relabeled", "found"), [(2, False), (3, True)])
+def test_one_in_a_hundred_texts_may_be_labeled_otherwise(relabeled: int, *, found: bool) -> None:
+    """A page that has no language any more is labeled otherwise, too; edited pages do not count."""
+    french = crawl()
+    later = [row | {"language": None} for row in french[:relabeled]] + french[relabeled:]
+    outcome = check_languages(holding(french, later))
+    assert (outcome.is_construction, outcome.numbers["relabeled"]) == (found, relabeled)
+    assert outcome.evidence.endswith("language identification changed") is found
+    edited = in_english(french[:relabeled], text="new ") + french[relabeled:]
+    assert check_languages(holding(french, edited)).numbers["relabeled"] == 0
 
 
 def test_unchanged_texts_in_another_language() -> None:

@@ -50,6 +50,38 @@ def test_logs_of_two_months() -> None:
     )
 
 
+def test_pairs_without_counts_and_manual_ones_are_not_compared() -> None:
+    manual = [row | {"source": "manual"} for row in judged(55)[50:]]
+    zeros = [row | {"impressions": 0} for row in judged(60)[55:]]
+    for before, after in (
+        ([*judged(50), *manual, *zeros], judged()),
+        ([*judged(50), *zeros], [*judged(50), *manual, *zeros]),
+    ):
+        outcome = check_logs_differ(judging(before, after))
+        assert outcome.numbers == {"pairs": 50, "equal": 50}
+    few = Outcome(None, "fewer than 50 pairs have counts in both snapshots")
+    assert check_logs_differ(judging(judged(49), judged())) == few
+    manual = [row | {"source": "manual"} for row in judged()]
+    assert check_logs_differ(judging(judged(), manual)) == few
+
+
+@pytest.mark.parametrize(("count", "found"), [(19, False), (20, None)])
+def test_twenty_queries_that_grow_alike_are_a_part_of_a_log(count: int, found: bool | None) -> None:
+    """All are shown twice as often; queries that one log was never asked do not count."""
+    before = [query(f"q {n}", "t", impressions=50 + n) for n in range(count)]
+    after = [row | {"impressions": 2 * row["impressions"]} for row in before]
+    never = [query(f"never {n}", "t", impressions=0) for n in range(9)]
+    often = [row | {"impressions": 40} for row in never]
+    fewer = [row | {"impressions": 9 - n % 2} for n, row in enumerate(judged())]
+    connection = compare(
+        (frame([*before, *never], Queries), frame(judged(), Qrels)),
+        (frame([*after, *often], Queries), frame(fewer, Qrels)),
+    )
+    outcome = check_logs_differ(connection)
+    assert outcome.is_construction is found
+    assert outcome.numbers == {"pairs": 60, "equal": 0, "queries": count, "chi_square": 0.0}
+
+
 @pytest.mark.parametrize(("difference", "found"), [(4, None), (14, False)])
 def test_a_log_that_contains_a_part_of_the_other(difference: int, found: bool | None) -> None:
     """Poisson counts of 100 differ by about 14; in a part of the log, they differ less."""
@@ -88,6 +120,10 @@ def test_a_log_that_lost_its_accents(respelled: int, found: bool | None) -> None
             "queries differently or users spell them differently"
         )
     assert outcome.evidence == says
+    sees = "another spelling of 10.0 % of the common queries"
+    assert outcome.detectable == (sees if found is False else "")
+    counts = {"common": 20, "respelled": respelled}
+    assert outcome.numbers.items() >= counts.items()
     assert check_query_spelling(asking(before[:19], after)) == Outcome(
         None, "fewer than 20 queries are in both snapshots"
     )
@@ -122,4 +158,36 @@ def test_how_users_are_identified_is_unknown() -> None:
     assert check_user_identification(asking(queries, queries)).evidence == (
         "common queries have 0.80 users per impression before and 0.80 after, and 0.0 % of "
         "them before and 0.0 % after have as many users as impressions"
+    )
+
+
+@pytest.mark.parametrize(
+    ("distinct", "found"), [((99, 90), None), ((98, 90), False), ((99, 91), False)]
+)
+def test_a_user_for_every_impression(distinct: tuple[int, int], found: bool | None) -> None:
+    """99 of 100 queries have as many users as impressions, in the other snapshot 90."""
+    sides = [
+        [query(f"q {n}", "t", users=10 if n < count else 9) for n in range(100)]
+        for count in distinct
+    ]
+    for pair in (sides, sides[::-1]):
+        assert check_user_identification(asking(pair[0], pair[1])).is_construction is found
+
+
+def test_users_per_impression_are_those_of_all_common_queries() -> None:
+    """One query is asked 1000 times by 10 users, and 20 are asked 10 times by 10 or 8."""
+    before = [query("often", "t", impressions=1000, users=10)]
+    before += [query(f"q {n}", "t", users=10) for n in range(20)]
+    after = [query("often", "t", impressions=1000, users=10)]
+    after += [query(f"q {n}", "t", users=8) for n in range(20)]
+    never = query("never", "t", users=0)
+    outcome = check_user_identification(asking([*before, never], [*after, never | {"users": 9}]))
+    assert outcome == Outcome(
+        False,
+        "common queries have 0.17 users per impression before and 0.14 after, and 95.2 % of them "
+        "before and 0.0 % after have as many users as impressions",
+        {"common": 21, "distinct_from": 20, "distinct_to": 0}
+        | {"users_from": 210, "impressions_from": 1200, "users_to": 170, "impressions_to": 1200},
+        "a log with a new user id for every impression, or with one user id for several users, "
+        "such as those who share an IP address",
     )

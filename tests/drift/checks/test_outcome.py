@@ -2,7 +2,7 @@
 
 import pytest
 
-from builder.drift.checks.outcome import ShareComparison, create_share_outcome
+from builder.drift.checks.outcome import Outcome, ShareComparison, create_share_outcome
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,30 @@ def test_the_smallest_visible_difference_is_the_first_that_is_found() -> None:
         assert shares.min_detectable_difference >= shares.min_difference
     assert ShareComparison((0, 9), (9, 9), min_difference=0.05).min_detectable_difference > 0.5
     assert ShareComparison((0, 0), (0, 9), min_difference=0.05).min_detectable_difference == 1.0
+
+
+def test_shares_and_the_side_with_the_larger_one() -> None:
+    comparison = ShareComparison((0, 0), (1, 4), min_difference=0.05)
+    assert (comparison.shares, comparison.side_with_larger_share) == ((0.0, 0.25), "to")
+    comparison = ShareComparison((3, 4), (0, 0), min_difference=0.05)
+    assert (comparison.shares, comparison.side_with_larger_share) == ((0.75, 0.0), "from")
+    assert ShareComparison((1, 4), (1, 4), min_difference=0.05).side_with_larger_share == "from"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome"),
+    [
+        ((0, 92), (0, 92), Outcome(False, "s", {"n": 1}, "a difference of 15.0 points")),
+        (
+            (0, 89),
+            (0, 89),
+            Outcome(None, "s", {"n": 1}, "only a difference of at least 15.5 points is detectable"),
+        ),
+        ((0, 92), (40, 92), Outcome(True, "s: c", {"n": 1})),
+    ],
+)
+def test_fifteen_points_must_be_detectable(
+    before: tuple[int, int], after: tuple[int, int], outcome: Outcome
+) -> None:
+    shares = ShareComparison(before, after, min_difference=0.05)
+    assert create_share_outcome(shares, "s", "c", {"n": 1}) == outcome

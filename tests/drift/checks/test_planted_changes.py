@@ -220,6 +220,7 @@ def test_a_struck_topic_is_named_next_to_a_news_event() -> None:
         (30, 0, 110, True),
         (30, 7, 110, True),
         (30, 8, 110, None),
+        (32, 8, 110, None),
         (30, 0, 90, None),
         (29, 0, 110, None),
         (8, 0, 110, None),
@@ -242,6 +243,10 @@ def test_queries_that_users_reword_add_or_drop_are_no_filter(
     with compare(asked_times(before), asked_times(after)) as connection:
         outcome = selection.check_query_filter(connection)
     assert outcome.is_construction is found
+    assert outcome.numbers == {
+        "removed": {"safe": 60 + removed, "taken": removed, "fallen": 0},
+        "added": {"safe": 60 + added, "taken": added, "fallen": 0},
+    }
     assert outcome.evidence == (
         f"{removed} of {60 + removed} frequent queries were removed and {added} of {60 + added} "
         "frequent queries were added"

@@ -56,6 +56,14 @@ USUAL = ([300, 120, 80], [1000, 1000, 900], 600)
         (([150, 60, 40], [1000, 1000, 900], 800), False, ""),  # half of the clicks
         (([140, 140, 130], [1000, 1000, 900], 700), False, ""),  # clicks at random
         (([60, 25, 15], [200, 200, 180], 120), False, ""),  # a fifth of the traffic
+        (([300, 200, 0], [1000, 1000, 500], 600), None, "and at rank 2 after"),  # half reach rank 3
+        (([300, 200], [1000, 1000], 600), False, ""),  # no list reaches rank 3
+        (([81, 39, 0], [1000, 1000, 900], 900), None, "and at rank 2 after"),
+        (([80, 39, 0], [1000, 1000, 900], 901), False, ""),  # 99 impressions with a click
+        (([150, 290, 60], [1000, 1000, 100], 600), None, "rank has a low click rate after"),
+        (([150, 300, 50], [1000, 1000, 900], 600), False, ""),  # exactly half as often
+        (([3, 597, 400], [1000, 1000, 900], 600), None, "rank has a low click rate after"),
+        (([5, 12, 8], [200, 200, 180], 180), False, ""),  # 5 of 200 may be chance
     ],
 )
 def test_recording_of_clicks(
@@ -66,6 +74,87 @@ def test_recording_of_clicks(
     assert end in outcome.evidence
     assert outcome.detectable == (SEES if found is False else "")
     assert check_click_recording(recorded(after, USUAL)).is_construction is found
+
+
+SAYS = (
+    "the share of impressions without a click is {} before and {} after, and the mean number of "
+    "additional clicks per impression with a click is {} before and {} after"
+)
+
+
+@pytest.mark.parametrize(("low", "found"), [(50, None), (49, False)])
+def test_a_tenth_of_the_clicks_on_low_ranks_is_missed(low: int, found: bool | None) -> None:
+    shown = [1000, 1000, 900]
+    outcome = check_click_recording(
+        recorded(([300, 200 - low, low], shown, 600), ([300, 200, 0], shown, 600))
+    )
+    assert outcome.is_construction is found
+
+
+@pytest.mark.parametrize(
+    ("before", "further", "avoided", "found"),
+    [
+        ([0, 300, 200], "0.25", True, "; the first rank has no clicks before: ranks are numbered "),
+        ([140, 300, 60], "0.25", True, ""),
+        ([300, 200, 0], "0.25", False, ""),
+    ],
+)
+def test_what_is_certain_is_named_and_what_is_doubtful_is_not(
+    before: list[int], further: str, *, avoided: bool, found: str
+) -> None:
+    outcome = check_click_recording(recorded((before, [400, 400, 360], 0), USUAL))
+    end = "impressions without a click were left out of one log" + found
+    assert outcome == Outcome(
+        True,
+        f"{SAYS.format('0.0 %', '60.0 %', further, '0.25')}: {end}"
+        + ("differently" if found else ""),
+        {
+            "without_click": [0, 0.6],
+            "further_clicks": [0.25] * 2,
+            "first_avoided": [avoided, False],
+        },
+    )
+
+
+def test_doubtful_recordings_are_described_with_their_numbers() -> None:
+    numbers = {"without_click": [0.6, 0.6], "further_clicks": [0.25, 0.25]}
+    says = SAYS.format("60.0 %", "60.0 %", "0.25", "0.25")
+    low = ([140, 300, 60], [1000, 1000, 900], 600)
+    assert check_click_recording(recorded(low, USUAL)) == Outcome(
+        None,
+        f"{says}; the first rank has a low click rate before: either ranks are numbered "
+        "differently or the result page changed",
+        numbers | {"first_avoided": [True, False]},
+    )
+    short = ([300, 200, 0], [1000, 1000, 900], 600)
+    assert check_click_recording(recorded(USUAL, short)) == Outcome(
+        None,
+        f"{says}; clicks end at rank 3 before and at rank 2 after: either clicks on lower ranks "
+        "were left out of one log, or users did not click there",
+        numbers | {"first_avoided": [False, False], "click_depths": [3, 2]},
+    )
+    few = [([300, 120, 80], [400, 400, 360], without) for without in (8, 0)]
+    assert check_click_recording(recorded(*few)) == Outcome(
+        None,
+        f"{SAYS.format('2.0 %', '0.0 %', '0.28', '0.25')}: either impressions without a click were "
+        "left out of one log, or nearly all of its impressions received a click",
+        {
+            "without_click": [0.02, 0.0],
+            "further_clicks": [500 / 392 - 1, 0.25],
+            "first_avoided": [False, False],
+        },
+    )
+
+
+def test_a_log_without_any_click() -> None:
+    assert check_click_recording(recorded(USUAL, ([0] * 3, [1000, 1000, 900], 1000))) == Outcome(
+        False,
+        SAYS.format("60.0 %", "100.0 %", "0.25", "0.00"),
+        {"without_click": [0.6, 1.0], "further_clicks": [0.25, 0.0], "first_avoided": [False] * 2},
+        SEES,
+    )
+    one_rank = ([400], [1000], 600)
+    assert check_click_recording(recorded(one_rank, one_rank)).is_construction is False
 
 
 @pytest.mark.parametrize(("before", "after", "found"), [(8, 0, None), (7, 0, False), (8, 1, False)])
@@ -133,6 +222,8 @@ def test_the_rank_at_which_lists_end() -> None:
         "of results",
         {"depths": [3, 1], "mean_lengths": [2.8, 1.0]},
     )
+    tenth = check_result_lists(recorded(([9, 9], [500, 50], 400), ([9], [500], 400)))
+    assert tenth.is_construction is None
     rare = check_result_lists(recorded(([9, 9], [500, 49], 400), ([9], [500], 400)))
     assert rare == Outcome(
         False,

@@ -3,7 +3,7 @@
 import pytest
 
 from builder.drift.checks.outcome import Outcome
-from builder.drift.checks.text_changes import check_unchanged_texts
+from builder.drift.checks.text_changes import _describe_prevalent_change, check_unchanged_texts
 from tests.drift.checks.rows import change
 from tests.drift.worlds import holding, page
 
@@ -22,6 +22,8 @@ def test_pages_that_keep_their_text(unchanged: int, found: bool | None) -> None:
     )
     counts = {"shorter": 0, "longer": 0, "reformatted": 0, "swapped": 0}
     assert outcome.numbers == {"common": 100, "unchanged": unchanged, **counts}
+    sees = "edits of more than 98.0 % of the common pages"
+    assert outcome.detectable == ("" if found is None else sees)
     few = check_unchanged_texts(holding([], [], rows[:99]))
     assert few == Outcome(None, "fewer than 100 documents are in both snapshots")
 
@@ -76,7 +78,10 @@ def test_texts_that_lose_their_line_breaks(reformatted: int, found: bool | None)
 
 @pytest.mark.parametrize(("swapped", "found"), [(18, False), (20, None)])
 def test_texts_of_other_pages(swapped: int, found: bool | None) -> None:
-    """Pages exchange their texts in pairs; a text that two pages had is nobody's."""
+    """Pages exchange their texts in pairs; a text that two pages had is nobody's.
+
+    Pages that were only reformatted or that are new do not count.
+    """
     before = [page(f"https://site{n % 10}.fr/{n}", "", f"texte {n}") for n in range(100)]
     before += [page(f"https://site{n}.fr/menu", "", "menu") for n in range(2)]
     texts = [row["text"] for row in before]
@@ -88,7 +93,25 @@ def test_texts_of_other_pages(swapped: int, found: bool | None) -> None:
         | {"doc_id": old["doc_id"], "text_changed": text != old["text"]}
         for n, (old, text) in enumerate(zip(before, texts, strict=True))
     ]
-    outcome = check_unchanged_texts(holding(before, after, rows))
+    after[95] = page(before[95]["url"], "", "texte 96")
+    rows[95] |= {"status": "unchanged", "text_changed": True}
+    added = page("https://new.fr/", "", "texte 97")
+    rows.append({"doc_id": added["doc_id"], "status": "added"})
+    outcome = check_unchanged_texts(holding(before, [*after, added], rows))
     assert outcome.numbers["swapped"] == swapped
     assert outcome.is_construction is found
     assert ("have the earlier text of another page" in outcome.evidence) == (found is None)
+
+
+@pytest.mark.parametrize(("swapped", "is_described"), [(24, False), (25, True)])
+def test_one_in_twenty_of_many_pages_must_have_texts_of_other_pages(
+    swapped: int, *, is_described: bool
+) -> None:
+    said = _describe_prevalent_change(
+        common=500, shorter=0, longer=0, reformatted=0, swapped=swapped
+    )
+    text = (
+        "25 have the earlier text of another page: either texts were assigned to other pages, or "
+        "pages exchanged their URLs"
+    )
+    assert said == (text if is_described else "")

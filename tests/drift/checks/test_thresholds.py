@@ -5,6 +5,7 @@ import pytest
 from builder.drift.checks import (
     thresholds,
 )
+from builder.drift.checks.outcome import Outcome
 from builder.drift.checks.thresholds import PoissonCountModel
 from tests.drift.checks.rows import asking
 from tests.drift.worlds import qrel, query
@@ -105,6 +106,11 @@ def test_rows_that_could_not_have_stayed_do_not_count() -> None:
     ]
     outcome = thresholds.check_minimum_counts(asking(before, after))
     assert outcome.is_construction is None
+    assert outcome.evidence == "the counts do not show whether a threshold changed"
+    assert outcome.numbers == {
+        "impressions of a query": {"least_from": 6, "least_to": 20},
+        "users of a query": {"least_from": 6, "least_to": 20},
+    }
     assert (
         "impressions of a query (a minimum of 24 instead of 6 is detectable" in outcome.detectable
     )
@@ -156,7 +162,102 @@ def test_a_least_value_that_growth_lifts() -> None:
     assert thresholds.check_minimum_counts(asking(before, doubled)).is_construction is not True
     cut = [row for row in before if row["impressions"] >= 30]
     outcome = thresholds.check_minimum_counts(asking(before, cut))
-    assert outcome.is_construction is True
-    assert "the minimum number of impressions of a query changed from 5 to 30" in outcome.evidence
-    assert thresholds.check_minimum_counts(asking(cut, before)).is_construction is True
-    assert thresholds.check_minimum_counts(asking([], [])).is_construction is None
+    assert outcome == Outcome(
+        True,
+        "the minimum number of impressions of a query changed from 5 to 30: a threshold changed",
+        {
+            "impressions of a query": {"least_from": 5, "least_to": 30},
+            "users of a query": {"least_from": 8, "least_to": 8},
+        },
+    )
+    outcome = thresholds.check_minimum_counts(asking(cut, before))
+    assert outcome.evidence == (
+        "the minimum number of impressions of a query changed from 30 to 5: a threshold changed"
+    )
+    for pair in (([], []), (before, []), ([], before)):
+        assert thresholds.check_minimum_counts(asking(*pair)) == Outcome(
+            None, "a snapshot has neither queries nor judgements with counts"
+        )
+
+
+def test_minimums_that_are_the_same() -> None:
+    """Of each number of impressions, users and examinations from 5 to 24 there are 20 rows.
+
+    Rows with a count of 0 and rows of one snapshot do not count.
+    """
+    asked = [query(f"q {n}", "t", impressions=5 + n % 20, users=5 + n % 20) for n in range(400)]
+    asked.append(query("never", "t", impressions=0, users=0))
+    judged = [qrel(f"q {n}", "a", 1, examinations=5 + n % 20) for n in range(400)]
+    judged.append(qrel("q 0", "b", 1, examinations=0))
+    outcome = thresholds.check_minimum_counts(asking(asked, asked, (judged, judged)))
+    least = {"least_from": 5, "least_to": 5}
+    assert outcome == Outcome(
+        False,
+        "no minimum count changed by more than chance allows",
+        {
+            "impressions of a query": least,
+            "users of a query": least,
+            "examinations of a judgement": least,
+        },
+        "a minimum of 6 impressions of a query instead of 5; a minimum of 6 users of a query "
+        "instead of 5; a minimum of 6 examinations of a judgement instead of 5",
+    )
+
+
+def test_several_minimums_that_rise() -> None:
+    low = [query(f"q {n}", "t", impressions=5 + n % 5, users=5 + n % 5) for n in range(90)]
+    high = [query(f"x {n}", "t", impressions=20 + n % 20, users=20 + n % 20) for n in range(100)]
+    outcome = thresholds.check_minimum_counts(asking([*low, *high], high))
+    assert outcome.evidence == (
+        "the minimum number of impressions of a query changed from 5 to 20; the minimum number of "
+        "users of a query changed from 5 to 20: a threshold changed"
+    )
+
+
+def test_counts_without_impressions_tell_no_minimum() -> None:
+    """A release without impressions: their number cannot say how many more are needed."""
+    judged = [qrel("q", f"a {n}", 1, examinations=10) for n in range(5)]
+    outcome = thresholds.check_minimum_counts(asking([], [], (judged, judged)))
+    assert outcome == Outcome(
+        None,
+        "the counts do not show whether a threshold changed",
+        {"examinations of a judgement": {"least_from": 10, "least_to": 10}},
+        "examinations of a judgement (a minimum of 40 instead of 10 is not detectable)",
+    )
+
+
+def test_impressions_that_are_needed_to_see_a_raised_minimum() -> None:
+    """Of 10 queries with 5 impressions, 5.6 are expected from 5 to 19, and 13.8 are needed.
+
+    So many are expected among 1,050 * 13.8155 / 5.5949 = 2,592.7 impressions.
+    """
+    asked = [query(f"q {n}", "t", impressions=5, users=0) for n in range(10)]
+    asked += [query(f"x {n}", "t", impressions=100, users=0) for n in range(10)]
+    outcome = thresholds.check_minimum_counts(asking(asked, asked))
+    assert (outcome.is_construction, outcome.detectable) == (
+        None,
+        (
+            "impressions of a query (a minimum of 20 instead of 5 is detectable with about 2,600 "
+            "impressions)"
+        ),
+    )
+
+
+def test_rows_are_counted_by_value_and_by_whether_the_other_snapshot_has_them() -> None:
+    before = [query(f"q {n}", "t", impressions=times) for n, times in enumerate((7, 5, 5, 0, 7))]
+    after = [query(f"q {n}", "t", impressions=times) for n, times in ((1, 9), (2, 3), (7, 3))]
+    connection = asking(before, after)
+    counts = thresholds.count_rows_by_value(connection, "queries", "impressions")
+    assert counts == ([(5, 2, 0), (7, 2, 2)], [(3, 2, 1), (9, 1, 0)])
+    assert thresholds._sum_over_shared_rows(connection, "queries", "impressions") == (10, 12)
+    nothing = asking(before, [row | {"impressions": 0} for row in before])
+    assert thresholds._sum_over_shared_rows(nothing, "queries", "impressions") == (1, 1)
+    judged = [qrel("q 1", "a", 1, examinations=4), qrel("q 1", "b", 1, examinations=6)]
+    judged += [qrel("q 2", "a", 1, examinations=6), qrel("q 2", "c", 1, examinations=0)]
+    other = [qrel("q 1", "b", 1, examinations=8), qrel("q 2", "a", 0, examinations=1)]
+    connection = asking([], [], (judged, other))
+    counts = thresholds.count_rows_by_value(connection, "qrels", "examinations")
+    assert counts == ([(4, 1, 1), (6, 2, 0)], [(1, 1, 0), (8, 1, 0)])
+    assert thresholds._sum_over_shared_rows(connection, "qrels", "examinations") == (12, 9)
+    smallest = thresholds._count_queries_by_smallest_value(connection, "qrels", "examinations")
+    assert tuple(map(sorted, smallest)) == ([(4, 1), (6, 1)], [(1, 1), (8, 1)])
