@@ -181,7 +181,7 @@ def fit_beta(successes: Integers, trials: Integers, pair_counts: Integers) -> Be
         return UNIFORM
     model = _BetaPriorPosterior(successes, trials, pair_counts)
     mean = won / total
-    point = np.array([np.log(mean / (1 - mean)), np.log(2.0)])
+    point = _clip_to_bounds(np.array([np.log(mean / (1 - mean)), np.log(2.0)]))
     for _ in range(MAX_ITERATIONS):
         moved = _newton_step(model, point)
         if np.abs(moved - point).max() < TOLERANCE:

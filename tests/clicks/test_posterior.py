@@ -39,6 +39,14 @@ def test_pairs_examined_once_leave_strength_to_its_prior() -> None:
     assert found.mean == pytest.approx(0.25, rel=1e-4)
 
 
+@pytest.mark.parametrize("successes", [[0, 1], [1, 0]])
+def test_means_near_zero_and_one_have_a_bound(successes: list[int]) -> None:
+    """The logit of the mean is at most 12; of the strength, nothing but its prior is known."""
+    found = fit_beta(np.array(successes), np.array([1, 1]), np.array([10**9 - 1, 1]))
+    assert found.alpha + found.beta == pytest.approx(4, rel=1e-3)
+    assert min(found.alpha, found.beta) == pytest.approx(4 / (1 + np.exp(12)), rel=1e-3)
+
+
 def test_prior_of_few_equal_pairs_stays_weak() -> None:
     """The likelihood alone is greatest at the bound of 10,000: nothing could be relevant."""
     found = fit_beta(np.array([0, 1, 0, 1]), np.array([1, 1, 2, 2]), np.array([60, 10, 14, 6]))

@@ -81,9 +81,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             f"{folder}: expected the folder of a published version, found no {MANIFEST}"
         )
     try:
-        manifest = dict(orjson.loads(path.read_text("utf-8")))
+        manifest = orjson.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise FormatError(f"expected JSON: {error}", path) from error
+    if not isinstance(manifest, dict):
+        raise FormatError(f"expected a JSON object, found {type(manifest).__name__}", path)
     if manifest.get("kind") != "classification" or "made_from" not in manifest:
         raise UsageError(
             f"{folder}: expected a classification collection, found another kind of collection"

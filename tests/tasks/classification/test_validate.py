@@ -132,6 +132,7 @@ def test_what_two_splits_share_is_named(small):
         ('{"kind": "web", "made_from": {}}', UsageError, "found another kind of collection"),
         ('{"kind": "classification"}', UsageError, "found another kind of collection"),
         ("{", FormatError, "expected JSON: "),
+        ("[1]", FormatError, "expected a JSON object, found list"),
     ],
 )
 def test_manifests_of_no_collection(tmp_path, text, problem, message):
