@@ -45,16 +45,18 @@ def described(snapshot: SnapshotFiles, root: Path = ROOT) -> dict[str, Any]:
         "databases": [relative_path(p, root) for p in snapshot.url_databases],
         "texts": [(relative_path(p, root), language) for p, language in snapshot.query_texts],
         "skipped": {relative_path(p, root): reason for p, reason in snapshot.skipped.items()},
-        "months": snapshot.months if snapshot.months != 1 else None,
+        "months": None if snapshot.months == 1 else f"{snapshot.months} months",
         "number": snapshot.number,
     }
     return {kind: found for kind, found in of.items() if found}
 
 
-def found(layout: str, names: Sequence[str], variant: str | None = None) -> dict[str, Any]:
+def found(
+    layout: str, names: Sequence[str], variant: str | None = None, root: Path = ROOT
+) -> dict[str, Any]:
     """The snapshots that files with these names have in a layout; none of the files exists."""
-    files = ReleaseFiles(ROOT, sorted(ROOT / name for name in names))
-    return {s.name: described(s) for s in find_snapshots(files, layout, variant)}
+    files = ReleaseFiles(root, sorted(root / name for name in names))
+    return {s.name: described(s, root) for s in find_snapshots(files, layout, variant)}
 
 
 @pytest.mark.parametrize(
@@ -189,6 +191,7 @@ def test_files_of_a_web_release(names: tuple[str, ...], snapshots: dict[str, Any
             (
                 "publish/French/Queries/test.tsv",
                 "publish/French/Queries/.hidden.tsv",
+                "publish/French/Queries/deep/more.tsv",
                 "publish/French/Queries/test.txt",
                 "publish/French/Qrels/a.txt",
                 "publish/French/Qrels/metadata.json",
@@ -203,7 +206,10 @@ def test_files_of_a_web_release(names: tuple[str, ...], snapshots: dict[str, Any
             ),
             {
                 "2022-06": {
-                    "queries": [("publish/French/Queries/test.tsv", "fr", "test")],
+                    "queries": [
+                        ("publish/French/Queries/deep/more.tsv", "fr", "test"),
+                        ("publish/French/Queries/test.tsv", "fr", "test"),
+                    ],
                     "qrels": ["publish/French/Qrels/a.txt"],
                     "documents": {
                         "fr": [
@@ -380,19 +386,19 @@ def test_files_of_a_release_of_2023(
                     "qrels": ["longeval_adhoc-qrels-snapshot-1-dctr.txt"],
                     "documents": {"en": ["longeval_sci_2026/snapshot-1/documents/a.jsonl"]},
                     "skipped": {"longeval_adhoc-qrels-snapshot-1-raw.txt": OTHER_VARIANT},
-                    "months": 3,
+                    "months": "3 months",
                     "number": 1,
                 },
                 "2025-06": {
                     "queries": [("longeval_adhoc-queries-snapshot-test.tsv", "en", "test")],
                     "qrels": ["qrels-snapshot-2.txt"],
-                    "months": 3,
+                    "months": "3 months",
                     "number": 2,
                 },
                 "2025-09": {
                     "queries": [("longeval_adhoc-queries-snapshot-test.tsv", "en", "test")],
                     "documents": {"en": ["longeval_sci_2026/snapshot_3/documents/a.jsonl"]},
-                    "months": 3,
+                    "months": "3 months",
                     "number": 3,
                 },
             },
@@ -420,7 +426,7 @@ def test_files_of_a_release_of_2023(
                 },
                 "2025-09": {
                     "queries": [("longeval_adhoc-queries-snapshot-3.tsv", "en", "train")],
-                    "months": 3,
+                    "months": "3 months",
                     "number": 3,
                 },
             },
@@ -429,6 +435,17 @@ def test_files_of_a_release_of_2023(
 )
 def test_files_of_a_release_of_papers(names: tuple[str, ...], snapshots: dict[str, Any]) -> None:
     assert found("longeval-sci", names) == snapshots
+
+
+def test_papers_of_the_folder_that_is_imported() -> None:
+    names = ["documents/x/a.jsonl", "queries.txt", "qrels.txt"]
+    assert found("longeval-sci", names, root=Path("/no/such/test-2024-11")) == {
+        "2024-11": {
+            "queries": [("queries.txt", "en", "test")],
+            "qrels": ["qrels.txt"],
+            "documents": {"en": ["documents/x/a.jsonl"]},
+        }
+    }
 
 
 @pytest.mark.parametrize(
