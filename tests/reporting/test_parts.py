@@ -234,7 +234,8 @@ def test_a_whole_map_and_whole_plot() -> None:
         '<div class="scroll" tabindex="0" role="region" aria-label="M"><table class="heat ">',
         "<caption><span>M</span></caption>",
         (
-            '<thead><tr><td></td><th scope="col"><span>x</span></th><th scope="col"><span>y</span></th>'
+            '<thead><tr><td></td><th scope="col"><span>x</span></th>'
+            '<th scope="col"><span>y</span></th>'
             "</tr></thead>"
         ),
         "<tbody>",
@@ -257,7 +258,8 @@ def test_a_whole_map_and_whole_plot() -> None:
         "<tbody>",
         (
             '<tr><td class="number bar-cell" style="--bar:100.0%">3</td><td class="dot-off">'
-            '<span class="unseen">not in</span></td><td class="dot-on"><span class="unseen">in</span>'
+            '<span class="unseen">not in</span></td>'
+            '<td class="dot-on"><span class="unseen">in</span>'
             "</td></tr>"
         ),
         (
