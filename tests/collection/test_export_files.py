@@ -5,6 +5,8 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -29,6 +31,11 @@ from builder.collection.export.numeric_ids import (
     replace_ids_with_numbers,
 )
 from builder.collection.export.omitted import describe_omitted_rows
+from builder.collection.export.url_database import (
+    URL_DATABASE,
+    describe_omitted_urls,
+    write_url_database,
+)
 from builder.collection.imports.publish import write_tables_with_stable_ids
 from builder.errors import DataError, UsageError
 from builder.io.tables import Table
@@ -733,3 +740,41 @@ def test_white_space_of_a_line_is_collapsed() -> None:
     texts = pl.DataFrame({"a": ["\x1c a \t\n b\x1f\x85c ", None], "b": ["x ", "\n y"]})
     found = texts.select(collapse_whitespace_expr(pl.col("a")), body=document_body_expr("a", "b"))
     assert found.rows() == [("a b c", "\x1c a \t\n b\x1f\x85c \nx"), (None, "y")]
+
+
+def test_the_database_of_urls_has_the_latest_url_of_each_document(tmp_path: Path) -> None:
+    """Of two documents with one URL, that of the earlier snapshot has it."""
+    rows = {
+        "2022-06": [("a", "u1", 1), ("d", "u2", 2)],
+        "2022-07": [("a", "u3", 3), ("b", "u2", 4), ("c", "u2", 5)],
+        "2022-08": [],
+    }
+    columns = {"doc_id": pl.String, "url": pl.String, "fetched_at": pl.Int64}
+    snapshots: list[Any] = []
+    for name, documents in rows.items():
+        path = tmp_path / f"{name}.parquet"
+        pl.DataFrame(documents, columns, orient="row").write_parquet(path)
+        table = Table((path,) if documents else (), Documents)
+        snapshots.append(SimpleNamespace(name=name, documents=table))
+    numbers = pl.DataFrame({"id": ["a", "b", "c", "d"], "number": [14, 13, 12, 11]})
+    path = tmp_path / "out" / URL_DATABASE
+    assert describe_omitted_urls(tmp_path / "out") == []
+    write_url_database(snapshots[:1], numbers, path)
+    assert describe_omitted_urls(tmp_path / "out") == []
+    path.unlink()
+    write_url_database(snapshots, numbers, path)
+    with closing(sqlite3.connect(path)) as connection:
+        found = connection.execute("SELECT * FROM mapping ORDER BY id").fetchall()
+    assert found == [
+        (11, "u2", "[2]", '["2022-06"]'),
+        (12, None, "[5]", '["2022-07"]'),
+        (13, None, "[4]", '["2022-07"]'),
+        (14, "u3", "[1, 3]", '["2022-06", "2022-07"]'),
+    ]
+    assert describe_omitted_urls(tmp_path / "out") == [
+        (
+            "omitted URLs (another document has the same URL): 2, for example the URL of "
+            "document 12; "
+            "these URLs are NULL in French/collection_db.db"
+        )
+    ]

@@ -663,3 +663,17 @@ def test_an_unknown_layout_is_refused() -> None:
     with pytest.raises(UsageError) as error:
         found("longeval-2024", ["2022-06_queries.txt"])
     assert str(error.value) == "unknown layout 'longeval-2024'; did you mean 'longeval-2023'?"
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        (["2024-11/qrels.txt"], "this release has no qrels variants"),
+        (["2024-11/qrels-llm.txt", "2024-11/qrels-raw.txt"], "expected one of llm, raw"),
+        (["2024-11/qrels-dctr.txt"], "did you mean 'dctr'?"),
+    ],
+)
+def test_a_variant_that_no_file_has_is_refused(names: list[str], hint: str) -> None:
+    with pytest.raises(UsageError) as error:
+        found("longeval-sci", ["2024-11/queries.txt", *names], "dtcr")
+    assert str(error.value) == f"--qrels: no qrels variant 'dtcr' in this release; {hint}"
