@@ -245,7 +245,9 @@ def test_titles_of_json_are_kept_in_both_languages(tmp_path: Path) -> None:
     for language, title in (("French", "Une page"), ("English", "A page")):
         page = {"id": "11", "title": title, "contents": language}
         write(home / language / "Documents/Json/a.jsonl", json.dumps(page))
-    documents = opened(imported(tmp_path / "r", "longeval-2023")).snapshot("2022-06").documents
+    collection = opened(imported(tmp_path / "r", "longeval-2023"))
+    assert collection.languages == {"fr": "", "en": "_en"}
+    documents = collection.snapshot("2022-06").documents
     assert documents.select("title", "text", "title_en", "text_en").collect().rows() == [
         ("Une page", "French", "A page", "English")
     ]

@@ -52,7 +52,9 @@ def test_shared_queries_without_a_text_are_rejects(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE queries (id INTEGER PRIMARY KEY, query TEXT)")
         texts = [(1, "eau"), (2, " "), (3, None), (4, "sel")]
         connection.executemany("INSERT INTO queries VALUES (?, ?)", texts)
-    assert _rejects(imported(release, "longeval-web"), "2022-06") == [
+    report = imported(release, "longeval-web")
+    assert opened(report).languages == {"fr": ""}
+    assert _rejects(report, "2022-06") == [
         ("empty_query", "queries_db.db", 2, "2"),
         ("empty_query", "queries_db.db", 3, "3"),
     ]
@@ -75,6 +77,9 @@ def test_english_queries_that_translate_none_are_rejects(
     write(release / english, "1\twater\n9\tsalt\n1\tsea\n9\tsalty\n")
     write(release / qrels, "1 0 7 1\n")
     report = imported(release, layout)
+    assert opened(report).languages == {"fr": "", "en": "_en"}
+    described = opened(report).manifest["definition"]["imported"]
+    assert described == {"layout": layout, "documents": False}
     found = opened(report).snapshot("2022-06").queries.sort("query_id").collect()
     assert found.select("query_id", "text", "text_en").rows() == [
         ("1", "eau", "water"),

@@ -5,9 +5,13 @@ from typing import get_args
 
 import pytest
 
+from builder.definition.files import read_section
 from builder.definition.model import Definition
+from builder.definition.source_files import find_compressed_duplicate
 from builder.errors import DefinitionError
-from builder.parameters import LogParameters
+from builder.io.sources import Source
+from builder.models import bundled_model_folder
+from builder.parameters import CrawlParameters, LogParameters, TranslationParameters
 from builder.runtime.references import HasFrench
 
 GOOD = """
@@ -445,3 +449,224 @@ def test_a_folder_is_no_definition(tmp_path: Path, names: list[str], hint: str) 
     assert str(caught.value) == (
         f"{tmp_path}: expected a definition file, found a folder; {hint.format(folder=tmp_path)}"
     )
+
+
+THREE = (
+    GOOD
+    + """
+[[snapshots]]
+name = "2022-08"
+start = 2022-08-01
+end = 2022-08-15
+log = ["july.jsonl"]
+crawl = ["crawl-2.jsonl"]
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            "end = 2022-08-01",
+            "end = 2022-08-02",
+            (
+                "snapshots[2].start: snapshot 2022-08 (2022-08-01 to 2022-08-15) overlaps or "
+                "precedes 2022-07 (2022-07-01 to 2022-08-02); snapshots must be disjoint and "
+                "listed in chronological order"
+            ),
+        ),
+        (
+            "end = 2022-08-15",
+            "end = 2022-08-01",
+            "snapshots[2].end: empty interval: end must be after start",
+        ),
+        (
+            'name = "2022-08"',
+            'name = "2022-06"',
+            "snapshots[2].name: duplicate snapshot name 2022-06",
+        ),
+        (
+            'topics = "topics.tsv"',
+            'topics = "topics.tsv"\ntrain = ["2022-07", "2022-09"]',
+            (
+                "collection.train: unknown snapshot '2022-09'; expected one of 2022-06, 2022-07, "
+                "2022-08"
+            ),
+        ),
+        (
+            "[clicks]",
+            "[clicks]\niterations = 0\nno_clik = 1",
+            "clicks.no_clik: unknown key; did you mean 'no_click'?",
+        ),
+        (
+            "[clicks]",
+            "[clicks]\nzzz = 1",
+            (
+                "clicks.zzz: unknown key; known keys: model, iterations, no_click, last, votes, "
+                "pages, prior, prior_alpha, prior_beta"
+            ),
+        ),
+        (
+            "[clicks]",
+            '[snapshots.overrides.log.fields]\nclicsk = "c"\n[clicks]',
+            "snapshots[1].overrides.log.fields.clicsk: unknown key; did you mean 'clicks'?",
+        ),
+        (
+            "[clicks]",
+            '[[verdicts.filters]]\nnam = "a"\n[clicks]',
+            "verdicts.filters[0].nam: unknown key; did you mean 'name'?",
+        ),
+        (
+            "[clicks]",
+            "[crawl.fields]\ntext = 3\n[clicks]",
+            "crawl.fields.text: expected a string in quotes; found 3",
+        ),
+        (
+            "[clicks]",
+            "[crawl.fields]\ntext = []\n[clicks]",
+            "crawl.fields.text: expected a list of length 1 or more; found []",
+        ),
+        (
+            'log = ["logs/june"]',
+            "log = []",
+            "snapshots[0].log: expected a list of length 1 or more; found []",
+        ),
+        (
+            'version = "1.0.0"',
+            'version = "1.0.0"\nlanguages = ["fr", "en", "de"]',
+            "collection.languages: expected a list of at most 2 values; found ['fr', 'en', 'de']",
+        ),
+        (
+            "[clicks]",
+            "[snapshots.overrides.crawl]\nmax_text_chars = 5\ninterval = 'ignore'\n[clicks]",
+            (
+                "snapshots[1].overrides.crawl: cannot override interval, max_text_chars for one "
+                "snapshot, because the rules that decide which records are kept must be the same "
+                "for all snapshots; use section [crawl] instead. Keys that can be overridden: "
+                "address, fields, format, scheme, text_format, time_format, time_unit, time_zone, "
+                "undated"
+            ),
+        ),
+        *(
+            ("[clicks]", f"{section}\n[clicks]", f"{key}: no such file: {{folder}}/none")
+            for section, key in (
+                ('[documents]\ndeny = ["other.tsv", "none"]', "documents.deny[1]"),
+                ('[documents]\nallow = ["none"]', "documents.allow[0]"),
+                ('[verdicts]\nfiles = ["none"]', "verdicts.files[0]"),
+                ('[variants]\nfiles = ["none"]', "variants.files[0]"),
+            )
+        ),
+        (
+            'crawl = ["crawl-2.jsonl"]',
+            'crawl = ["crawl-2.jsonl"]\njudgements = ["none"]',
+            "snapshots[2].judgements[0]: no such file: {folder}/none",
+        ),
+        (
+            '"logs/june"',
+            f'"logs/june", "{"x" * 300}"',
+            f"snapshots[0].log[1]: no such file: {{folder}}/{'x' * 300}",
+        ),
+        (
+            '"logs/june"',
+            '"logs/x**"',
+            "snapshots[0].log[0]: no such file: {folder}/logs/x**",
+        ),
+        (
+            "[clicks]",
+            '[translate]\nmodel = "topics.tsv"\n[clicks]',
+            "translate.model: no such folder: {folder}/topics.tsv",
+        ),
+    ],
+)
+def test_whole_messages(folder: Path, before: str, after: str, message: str) -> None:
+    assert THREE.count(before) == 1
+    with pytest.raises(DefinitionError) as caught:
+        _load(folder, THREE.replace(before, after))
+    shown = str(caught.value).split("; found {")[0]
+    assert shown == f"{folder}/workflow.toml: {message.format(folder=folder)}"
+
+
+def test_definitions_that_are_no_files_or_no_toml(folder: Path) -> None:
+    path = folder / "workflow.toml"
+    with pytest.raises(DefinitionError) as caught:
+        Definition.load(path)
+    assert str(caught.value) == (
+        f"{path}: definition file not found; create one with `longeval new DIR`"
+    )
+    path.write_text("a = " + "[" * 100_000)
+    with pytest.raises(DefinitionError, match="not valid TOML: "):
+        Definition.load(path)
+    with pytest.raises(DefinitionError) as caught:
+        Definition.load(path / "inner.toml")
+    assert str(caught.value).startswith(f"{path}/inner.toml: cannot be read as UTF-8 text: [Errno ")
+    assert str(caught.value).endswith("; check the encoding and permissions")
+
+
+def test_one_section_is_read_alone(tmp_path: Path) -> None:
+    path = tmp_path / "reading.toml"
+    path.write_text('[log]\nformat = "csv"\n\n[zzz]\nx = 1\n\n[crawl.fields]\ntext = ["a", 3]\n')
+    assert read_section(path, LogParameters, "log") == LogParameters(format="csv")
+    for name, model, message in (
+        ("select", LogParameters, "missing section [select]"),
+        ("zzz", LogParameters, "zzz.x: unknown key; known keys: "),
+        ("crawl", CrawlParameters, "crawl.fields.text[1]: expected a string in quotes; found 3"),
+    ):
+        with pytest.raises(DefinitionError) as caught:
+            read_section(path, model, name)
+        assert str(caught.value).startswith(f"{path}: {message}")
+    with pytest.raises(DefinitionError) as caught:
+        read_section(tmp_path / "none.toml", LogParameters, "log")
+    assert str(caught.value) == f"{tmp_path}/none.toml: definition file not found"
+
+
+@pytest.mark.parametrize(
+    ("train", "training"),
+    [
+        ("", ("2022-06",)),
+        ('train = ["2022-07"]', ("2022-07",)),
+        ('train = ["2022-08", "2022-06"]', ("2022-06", "2022-08")),
+    ],
+)
+def test_training_snapshots_are_chronological(
+    folder: Path, train: str, training: tuple[str, ...]
+) -> None:
+    workflow = _load(folder, THREE.replace("topics =", f"{train}\ntopics =")).workflow
+    assert workflow.training_snapshots == training
+    assert workflow.log_formats == ("auto",)
+
+
+def test_a_model_is_a_folder_beside_the_definition_or_the_bundled_one(folder: Path) -> None:
+    (folder / "m").mkdir()
+    for model, name in (("m", folder / "m"), ("embedded", None)):
+        definition = _load(folder, f'{GOOD}\n[translate]\nmodel = "{model}"\n')
+        section = definition.section("translate")
+        assert isinstance(section, TranslationParameters)
+        assert section.model == (name or bundled_model_folder())
+    assert _load(folder, GOOD).section("translate") == TranslationParameters()
+    embedded = [source.name for source in definition.expand_sources(["embedded"])]
+    assert embedded == sorted(
+        f"embedded/{path.name}" for path in bundled_model_folder().glob("*.*")
+    )
+    assert "embedded/model.bin" in embedded
+    assert definition.expand_sources(["embedded", "topics.tsv"]) == (
+        Source(folder / "topics.tsv", "topics.tsv"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["a.csv", "b.csv.gz", "a.csv.lz4"], ("a.csv", "a.csv.lz4")),
+        (["a.zst", "a.xz"], ("a.xz", "a.zst")),
+        (["a.bz2", "a.zstd"], ("a.bz2", "a.zstd")),
+        (["a.csv", "a.tsv", "x/a.csv.gz"], None),
+        (["a.csv.zip", "a.csv"], None),
+        ([], None),
+    ],
+)
+def test_files_that_differ_in_their_compression_alone(
+    names: list[str], found: tuple[str, str] | None
+) -> None:
+    duplicate = find_compressed_duplicate(Source(Path(name), name) for name in names)
+    assert (duplicate and tuple(source.name for source in duplicate)) == found

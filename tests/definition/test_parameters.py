@@ -167,7 +167,7 @@ def _error(section: str, key: str, value: object) -> str | None:
         ("log.encoding", ["auto", "utf-8", "gb18030"], ["utf-16", "cp037", "latin-0", "base64"]),
         ("log.format", ["tsv", "sogou"], ["xml"]),
         ("log.time_format", ["%d/%m/%Y %H:%M:%S", "%d%m%Y"], ["%Q", "%Y %Y"]),
-        ("log.time_zone", ["Europe/Paris"], ["Europe/Atlantis", "../x", ""]),
+        ("log.time_zone", ["Europe/Paris"], ["Europe/Atlantis", "Europe", "../x", ""]),
         ("log.time_unit", ["ns"], ["h"]),
         ("crawl.scheme", ["http", "none"], ["ftp"]),
         ("crawl.max_text_chars", [1], [0]),
@@ -176,11 +176,15 @@ def _error(section: str, key: str, value: object) -> str | None:
         ("select.min_clicks", [0], [-1, True]),
         ("select.max_words", [1], [0]),
         ("select.navigational_share", [0.0, 1.0], [-0.01, 1.01]),
-        ("documents.sample_share", [0.0, 1.0], [-0.01, 1.01]),
+        ("select.min_impressions", [1], [0]),
+        ("select.max_chars", [1], [0]),
+        ("select.navigational_clicks", [1], [0]),
+        ("documents.sample_share", [0.0, 1.0], [-0.01, 1.01, True, "0.5"]),
         ("documents.near_threshold", [0.5, 1.0], [0.49, 1.01]),
         ("changes.shingle", [1, 100], [0, 101]),
         ("changes.rewritten", [0.9], [0.91]),
         ("changes.cosmetic", [0.3], [0.29]),
+        ("changes.moved", [0.0, 1.0], [-0.01, 1.01]),
         ("changes.moved_tokens", [1], [0]),
         ("variants.threshold", [0.5, 1.0], [0.49, 1.01]),
         ("clicks.prior_alpha", [0.001], [0.0]),
@@ -389,3 +393,53 @@ def test_fields_of_results_and_clicks_have_their_names_in_the_log() -> None:
     ).fields
     assert fields.result_fields == {"url": "u", "rank": "r", "clicked": "c"}
     assert fields.click_fields == {"rank": "r", "url": "u", "time": "t"}
+
+
+@pytest.mark.parametrize(
+    ("module", "group", "key"),
+    [("clicks", "click_models", "clicks.model"), ("logs", "log_readers", "log.format")],
+)
+def test_names_of_installed_plug_ins_are_accepted(
+    module: str, group: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {group: {"mine": "package:function"}}
+    monkeypatch.setattr(f"builder.parameters.{module}.find_plugins", found.get)
+    section, name = key.split(".")
+    assert _error(section, name, "mine") is None
+    assert "did you mean 'mine'?" in (_error(section, name, "mina") or "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "context", "message"),
+    [
+        ("int_parsing", {}, "expected an integer; found 'x'"),
+        ("int_type", {}, "expected an integer; found 'x'"),
+        ("float_parsing", {}, "expected a number; found 'x'"),
+        ("float_type", {}, "expected a number; found 'x'"),
+        ("bool_type", {}, "expected true or false; found 'x'"),
+        ("dict_type", {}, "expected a section; found 'x'"),
+        ("model_type", {}, "expected a section; found 'x'"),
+        ("greater_than", {"gt": 2}, "expected more than 2; found 'x'"),
+        ("less_than", {"lt": 2}, "expected less than 2; found 'x'"),
+        ("enum", {"expected": "'a' or 'b'"}, "expected 'a' or 'b'; found 'x'"),
+        (
+            "string_pattern_mismatch",
+            {"pattern": "^[a-z]{2,3}$"},
+            "expected an ISO 639 code such as fr; found 'x'",
+        ),
+        (
+            "string_pattern_mismatch",
+            {"pattern": "^a$"},
+            "expected a string matching ^a$; found 'x'",
+        ),
+        ("value_error", {}, "expected better; found 'x'"),
+    ],
+)
+def test_errors_are_worded_as_expected_and_found(
+    kind: str, context: dict[str, object], message: str
+) -> None:
+    error = {"type": kind, "ctx": context, "msg": "Value error, expected better", "input": "x"}
+    assert rephrase_error({**error, "loc": ("log", "format")}) == message
+    assert rephrase_error({**error, "loc": ()}) == message.removesuffix("; found 'x'")
+    long = rephrase_error({**error, "loc": ("log",), "input": "y" * 100})
+    assert long == message.replace("'x'", "'" + "y" * 79)

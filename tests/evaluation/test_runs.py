@@ -62,11 +62,32 @@ def test_depth_cuts_after_ranking_and_is_recorded(tmp_path: Path) -> None:
     assert run.truncate(1).ranking["doc_id"].to_list() == ["high"]
     assert run.truncate(2) is run
     assert read_run(path, None).depth is None
-    for deeper in (3, None):
-        with pytest.raises(UsageError, match="was truncated at depth 2"):
+    for deeper, requested in ((3, "depth 3"), (None, "unlimited depth")):
+        with pytest.raises(UsageError) as caught:
             run.truncate(deeper)
-    with pytest.raises(UsageError, match="at least 1"):
+        assert str(caught.value) == (
+            f"run mine: cannot extend to {requested}, because the run was truncated at depth 2; "
+            "read the file again with a larger depth"
+        )
+    scores = scored(("q", "a", 1.0), ("q", "b", 2.0))
+    assert Run.from_scores(scores, "t", 1).ranking["doc_id"].to_list() == ["b"]
+    whole = Run.from_scores(scores, "t")
+    assert (whole.depth, whole.truncate(1).depth, whole.truncate(1).tag) == (None, 1, "t")
+    assert dict(whole.ranking.schema)["rank"] == pl.UInt32
+    with pytest.raises(UsageError, match="expected a run depth of at least 1, found 0"):
         read_run(path, 0)
+    with pytest.raises(UsageError, match="expected a run depth of at least 1, found -1"):
+        run.truncate(-1)
+    with pytest.raises(UsageError, match="expected a run depth of at least 1, found 0"):
+        Run.from_scores(scores, "t", 0)
+
+
+def test_runs_are_read_up_to_a_thousand_documents(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_text("".join(f"q Q0 d{n} 1 {n} t{n}\n" for n in range(1002)))
+    run = read_run(path)
+    assert (run.tag, run.depth, run.ranking.height) == ("t0", 1000, 1000)
+    assert run.ranking["doc_id"].to_list()[-1] == "d2"
 
 
 def test_an_empty_run_is_a_run(tmp_path: Path) -> None:
@@ -111,6 +132,8 @@ def test_frames_are_checked() -> None:
         Run.from_scores(scored(("q", "a", float("nan"))), "t")
     with pytest.raises(DataError, match="a score in every row"):
         Run.from_scores(pl.DataFrame({"query_id": ["q"], "doc_id": [None], "score": [1]}), "t")
+    with pytest.raises(DataError, match="run t: expected a query id, a document id and a score"):
+        Run.from_scores(pl.DataFrame({"query_id": [None], "doc_id": ["d"], "score": [None]}), "t")
     for tag in ("", "two words"):
         with pytest.raises(UsageError, match="without whitespace"):
             Run.from_scores(scored(), tag)

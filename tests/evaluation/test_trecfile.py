@@ -1,4 +1,5 @@
 import gzip
+import os
 from pathlib import Path
 
 import polars as pl
@@ -61,11 +62,93 @@ def test_a_malformed_run_names_its_line(lines: bytes, line: int, message: str) -
     assert (caught.value.file, caught.value.line) == ("some.run", line)
 
 
-@pytest.mark.parametrize("grade", ["1.0", "x", "12345678901", "", "1e0"])
-def test_a_grade_is_an_integer(grade: str) -> None:
+@pytest.mark.parametrize("separator", [" ", "\t"])
+@pytest.mark.parametrize("grade", ["1.0", "x", "12345678901", "", "1e0", "NA", "0x1", "0X1"])
+def test_a_grade_is_an_integer(grade: str, separator: str) -> None:
+    text = f"q1 0 d1 1\nq1 0 d2 {grade}\n".replace(" ", separator)
     with pytest.raises(FormatError) as caught:
-        parse_trec(f"q1 0 d1 1\nq1 0 d2 {grade}\n".encode(), QRELS, FILE)
+        parse_trec(text.encode(), QRELS, FILE)
     assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            b"q1 Q0 d1 1 2.5 " + b"t" * 70 + b" x",
+            "some.run, line 1: expected the 6 columns of a TREC run (query_id Q0 doc_id rank score "
+            "tag), found 7 columns: 'q1 Q0 d1 1 2.5 " + "t" * 65 + "'",
+        ),
+        (
+            b"q1 Q0 d1 1 2 t\nq1 Q0 d2 2 " + b"9" * 39 + b"xyz t",
+            "some.run, line 2: expected a number as score, found '" + "9" * 39 + "x'",
+        ),
+        (
+            b"q1 Q0 d1 1 2 t\n\nq1 Q0 d2 2 1 t\nq1 Q0 d1 3 0 t",
+            (
+                "some.run, line 4: duplicate document 'd1' for query 'q1' (first seen in line 1); "
+                "remove one of the two lines"
+            ),
+        ),
+        (
+            b"q1 Q0 d1 1 2 t\nq1 Q0 d\xff 1 2 t\n",
+            "some.run, line 2: expected UTF-8 text: invalid start byte",
+        ),
+        (b"q1 Q0 d\x00e 1 2 t\n", "some.run, line 1: expected text, found a NUL byte"),
+    ],
+)
+def test_whole_messages(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        parse_trec(data, RUN, FILE)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_separators_are_counted_across_parts_of_a_file(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "_CACHED_BYTES", size)
+    assert lines._count_single_separators(b"a b\tc\nd e f\n") == 6
+    assert lines._count_single_separators(b"a b\tc\nd e f") == 5
+    for data in (b"", b" a b", b"\na b", b"a  b c", b"a b \tc", b"a b c\n\nd", b"a b c d \n"):
+        assert lines._count_single_separators(data) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [(b"\n \n a b \nc", b"a b "), (b"a", b"a"), (b"a\n", b"a"), (b" \n", b""), (b"", b"")],
+)
+def test_the_first_line_that_is_not_blank(data: bytes, line: bytes) -> None:
+    assert lines.first_nonblank_line(data) == line
+
+
+def test_tabs_in_a_later_line_separate_columns_too() -> None:
+    data = b"q1 Q0 d1 1 2 t\nq1\tQ0\td2\t2\t1\tt\n"
+    assert parse_trec(data, RUN, FILE).rows() == [("q1", "d1", 2.0), ("q1", "d2", 1.0)]
+    odd = b"q1 Q0 d\x011 1 2 t\n"
+    assert parse_trec(odd, RUN, FILE).rows() == [("q1", "d\x011", 2.0)]
+    mixed = b"1 0x12 3\n2 0X1 0\n"
+    assert parse_trec(mixed, SCORES, FILE).rows() == [("1", "0x12", 3.0), ("2", "0X1", 0.0)]
+    assert parse_trec(b'"1 0 "a" 2\n', QRELS, FILE).rows() == [('"1', '"a"', 2)]
+
+
+@pytest.mark.parametrize(
+    ("trec_format", "data", "schema"),
+    [
+        (RUN, b"q Q0 d 1 2 t", {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}),
+        (QRELS, b"q 0 d 1", {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Int32}),
+        (SCORES, b"q d 1", {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}),
+    ],
+)
+@pytest.mark.parametrize("separator", [b" ", b"  "])
+def test_types_of_columns(
+    trec_format: lines.TrecFormat,
+    data: bytes,
+    schema: dict[str, type[pl.DataType]],
+    separator: bytes,
+) -> None:
+    frame = parse_trec(data.replace(b" ", separator), trec_format, FILE)
+    assert dict(frame.schema) == schema
 
 
 def test_signed_grades_and_infinite_scores_are_read() -> None:
@@ -137,8 +220,12 @@ def test_decompression_is_bounded(tmp_path: Path, compress: object) -> None:
     path = tmp_path / "bomb.gz"
     path.write_bytes(compress(b"\n" * 5_000))  # type: ignore[operator]
     assert len(read_decompressed_bytes(path, 5_000)) == 5_000
-    with pytest.raises(FormatError, match="at most 4999 bytes"):
+    with pytest.raises(FormatError) as caught:
         read_decompressed_bytes(path, 4_999)
+    assert str(caught.value) == (
+        f"{path}: expected at most 4999 bytes after decompression, found more; split the file, or "
+        "raise the limit (parameter max_bytes) if you trust the file"
+    )
 
 
 def test_a_path_that_is_no_file(tmp_path: Path) -> None:
@@ -146,6 +233,9 @@ def test_a_path_that_is_no_file(tmp_path: Path) -> None:
         read_decompressed_bytes(tmp_path / "absent.txt")
     with pytest.raises(UsageError, match="expected a file, found a folder; pass a file"):
         read_decompressed_bytes(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="expected a regular file, found a special file"):
+        read_decompressed_bytes(tmp_path / "pipe")
 
 
 def test_arrow_reads_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 from markupsafe import Markup
 
 from builder.reporting.charts import (
+    Chart,
     LineSeries,
     ScatterPoint,
     bar_chart,
@@ -81,8 +82,23 @@ def test_points() -> None:
         ("426.0", "26", "426.0", "206"),
         ("52", "206.0", "426", "206.0"),
     ]
-    assert labels(chart)[-1] == (426, 222, "1", "middle")
-    assert labels(chart)[1] == (46, 210, "0", "end")
+    assert [(x, y, text) for x, y, text, anchor in labels(chart) if anchor == "middle"] == [
+        (52, 222, "0.4"),
+        (176.67, 222, "0.6"),
+        (301.33, 222, "0.8"),
+        (426, 222, "1"),
+    ]
+    assert [(x, y, text) for x, y, text, anchor in labels(chart) if anchor == "end"] == [
+        (46, 210, "0"),
+        (46, 150, "0.1"),
+        (46, 90, "0.2"),
+        (46, 30, "0.3"),
+    ]
+    grid = [(r["x1"], r["y1"], r["x2"], r["y2"]) for r in marks(chart, "line")]
+    assert grid[:-2] == [
+        *(("52", y, "426", y) for y in ("206.0", "146.0", "86.0", "26.0")),
+        *((x, "26", x, "206") for x in ("52.0", "176.67", "301.33", "426.0")),
+    ]
     assert "T: y against x" in chart
 
 
@@ -98,6 +114,8 @@ def test_long_tick_labels_are_inside_the_picture() -> None:
     chart = scatter_plot("T", [ScatterPoint("p", "c", 0.5, -0.00018)], "x", "y", (1.0, 0.0))
     (place,) = (x for x, _, text, _ in labels(chart) if text == "-0.00015")
     assert place - 7.7 * len("-0.00015") >= 0
+    assert place == 62
+    assert labels(chart)[0][0] == 68
 
 
 def test_bars() -> None:
@@ -160,4 +178,52 @@ def test_steps_are_1_2_or_5() -> None:
         "-0.00015",
         "0.0002",
     ]
+    assert [nice_step(least) for least in (0.2001, 0.201, 0.0999)] == [0.2, 0.5, 0.1]
+    assert [format_tick(v) for v in (0.0001, 0.00009, 1e-12, -1e-12, 123.4567)] == [
+        "0.0001",
+        "0.00009",
+        "0",
+        "0",
+        "123.457",
+    ]
     assert [series_color(n) for n in (0, 7, 8)] == ["series-0", "series-7", "series-0"]
+
+
+def test_an_interval_needs_both_of_its_ends() -> None:
+    line = LineSeries("s", "c", [0.5, 0.5, 0.5], [0.0, None, 0.0], [None, 1.0, 2.0])
+    chart = line_chart("T", ["a", "b", "c"], [line])
+    whiskers = [r for r in marks(chart, "line") if r["class"] == "whisker c"]
+    assert [(w["x1"], w["y1"], w["x2"], w["y2"]) for w in whiskers] == [
+        ("363.67", "206.0", "363.67", "26.0")
+    ]
+    assert [text for _, _, text, anchor in labels(chart) if anchor == "end"] == [
+        "0",
+        "0.5",
+        "1",
+        "1.5",
+        "2",
+    ]
+
+
+def test_charts_without_values_have_axes() -> None:
+    chart = line_chart("T", [], [])
+    assert [text for _, _, text, _ in labels(chart)] == ["T", "0", "0.5", "1"]
+    assert marks(chart, "circle") == marks(chart, "path") == []
+    bars = bar_chart("T", [], "c", ticks=("only",))
+    assert labels(bars)[-1] == (52, 172, "only", "start")
+    assert marks(bars, "rect") == []
+    hints = [bar["hint"] for bar in marks(bar_chart("T", [1, 2], "c", ("one", "two")), "rect")]
+    assert hints == ["one", "two"]
+
+
+def test_a_chart_is_a_file_with_its_styles() -> None:
+    text = Chart("A & B", height=120).render_svg_file()
+    assert text.startswith(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="440" height="120" viewBox="0 0 440 120" '
+        'role="img" aria-label="A &amp; B" class="chart">\n<style>\n'
+    )
+    assert text.endswith(
+        '</style>\n<rect width="440" height="120" class="paper"></rect>\n'
+        '<text x="52" y="14" text-anchor="start" class="label">A &amp; B</text>\n</svg>\n'
+    )
+    assert ".paper" in text

@@ -57,12 +57,15 @@ def test_zero_has_no_sign() -> None:
         (0.5, 0, "50 %"),
         (0.001, 1, "0.1 %"),
         (0.999, 1, "99.9 %"),
+        (0.0, 1, "0.0 %"),
+        (1.0, 1, "100.0 %"),
         (-0.25, 1, "-25.0 %"),
         (1.25, 1, "125.0 %"),
     ],
 )
 def test_percentages(value: float, digits: int, text: str) -> None:
     assert numbers.format_percent(value, digits) == text
+    assert numbers.format_percent(0.3421) == "34.2 %"
 
 
 def test_decimals() -> None:

@@ -205,3 +205,90 @@ def test_a_table_that_stacks_names_its_columns() -> None:
     assert '<th scope="col"><button type="button">Two</button>' in table(
         "C", ("One", "Two"), [[Cell("1", 1.0)]]
     )
+
+
+def test_a_whole_table() -> None:
+    found = table("C", ("Name", "n"), [["<a>", integer_cell(5)], [Cell("b"), percentage_cell(0.5)]])
+    assert str(found).split("\n") == [
+        '<div class="scroll" tabindex="0" role="region" aria-label="C"><table class="sortable">',
+        "<caption><span>C</span></caption>",
+        "<thead><tr>",
+        '<th scope="col"><button type="button">Name</button></th>',
+        '<th scope="col" class="number"><button type="button">n</button></th>',
+        "</tr></thead>",
+        "<tbody>",
+        '<tr><th scope="row">&lt;a&gt;</th><td class="number" data-value="5">5</td></tr>',
+        (
+            '<tr><th scope="row">b</th><td class="number bar-cell" data-value="0.5" '
+            'style="--bar:50.0%">50.0 %</td></tr>'
+        ),
+        "</tbody>",
+        "</table></div>",
+        "",
+    ]
+
+
+def test_a_whole_map_and_whole_plot() -> None:
+    found = heat_map("M", ["r"], ["x", "y"], [[0.256, None]], [["t", ""]])
+    assert str(found).split("\n") == [
+        '<div class="scroll" tabindex="0" role="region" aria-label="M"><table class="heat ">',
+        "<caption><span>M</span></caption>",
+        (
+            '<thead><tr><td></td><th scope="col"><span>x</span></th>'
+            '<th scope="col"><span>y</span></th>'
+            "</tr></thead>"
+        ),
+        "<tbody>",
+        (
+            '<tr><th scope="row">r</th><td style="--shade:25.6%" title="t"><span>t</span></td>'
+            '<td class="empty" title=""><span></span></td></tr>'
+        ),
+        "</tbody>",
+        "</table></div>",
+        "",
+    ]
+    found = upset_plot("I", ["a", "b"], [(["b"], 3), (None, 2)])
+    assert str(found).split("\n") == [
+        '<div class="scroll" tabindex="0" role="region" aria-label="I"><table class="upset ">',
+        "<caption><span>I</span></caption>",
+        '<thead><tr><th scope="col" class="number">only there</th>',
+        '<th scope="col" class="dot-head"><span>a</span></th>',
+        '<th scope="col" class="dot-head"><span>b</span></th>',
+        "</tr></thead>",
+        "<tbody>",
+        (
+            '<tr><td class="number bar-cell" style="--bar:100.0%">3</td><td class="dot-off">'
+            '<span class="unseen">not in</span></td>'
+            '<td class="dot-on"><span class="unseen">in</span>'
+            "</td></tr>"
+        ),
+        (
+            '<tr><td class="number bar-cell" style="--bar:66.7%">2</td>'
+            '<td colspan="2">all other combinations</td></tr>'
+        ),
+        "</tbody>",
+        "</table></div>",
+        "",
+    ]
+
+
+def test_whole_bars_and_their_legend() -> None:
+    rows = [("June", [BarSegment("kept", 3, "x"), BarSegment("new", 0, "y")]), ("July", [])]
+    assert str(stacked_bars(rows)).split("\n") == [
+        '<ul class="key">',
+        '<li><span class="swatch x" aria-hidden="true"></span>kept</li>',
+        "</ul>",
+        '<ul class="bars">',
+        (
+            '<li><span class="bar-label">June</span><span class="bar" aria-hidden="true"><span '
+            'class="segment x" style="width:100.000%" title="kept: 3"></span></span>'
+            '<span class="bar-text">3 kept</span></li>'
+        ),
+        (
+            '<li><span class="bar-label">July</span><span class="bar" aria-hidden="true"></span>'
+            '<span class="bar-text">nothing</span></li>'
+        ),
+        "</ul>",
+        "",
+    ]
+    assert str(stacked_bars([])) == '<ul class="key">\n</ul>\n<ul class="bars">\n</ul>\n'
