@@ -11,7 +11,7 @@ from builder.errors import FormatError, UsageError
 from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.checker import check_run, check_submissions
-from builder.evaluation.runs.metadata import read_nearest_metadata
+from builder.evaluation.runs.metadata import RunMetadata, read_nearest_metadata
 from builder.trec.runs import read_run
 
 METADATA = """
@@ -88,6 +88,121 @@ def test_metadata_that_is_no_mapping_is_refused(tmp_path: Path, text: str) -> No
     (tmp_path / "ir-metadata.yml").write_text(text)
     with pytest.raises(FormatError, match="YAML"):
         read_nearest_metadata(tmp_path / "run.txt")
+
+
+@pytest.mark.parametrize("name", ["TEAM.ZIP", "team.download"])
+def test_a_zip_is_known_by_its_name_or_its_content(tmp_path: Path, name: str) -> None:
+    path = archive(tmp_path / name, **{"run.txt": "q Q0 d 1 1 t\n"})
+    with extract_archives([tmp_path, path]) as (other, folder):
+        assert other == tmp_path
+        assert [file.name for file in folder.iterdir()] == ["run.txt"]
+        assert folder.name == name.partition(".")[0]
+    text = tmp_path / "team.zip"
+    text.write_text("q Q0 d 1 1 t\n")
+    with pytest.raises(FormatError) as caught, extract_archives([text]):
+        pass
+    assert str(caught.value) == f"{text}: damaged zip archive: File is not a zip file"
+
+
+def test_archives_of_the_same_name_are_extracted_apart(tmp_path: Path) -> None:
+    paths = [tmp_path / "a" / "team.zip", tmp_path / "b" / "team.zip"]
+    for path in paths:
+        path.parent.mkdir()
+        archive(path, **{"2022-06.txt": f"q Q0 {path.parent.name} 1 1 t\n"})
+    with extract_archives(paths) as folders:
+        texts = [(folder / "2022-06.txt").read_text() for folder in folders]
+        assert texts == ["q Q0 a 1 1 t\n", "q Q0 b 1 1 t\n"]
+
+
+def test_folders_of_an_archive_and_files_of_a_mac_are_no_runs(tmp_path: Path) -> None:
+    path = tmp_path / "team.zip"
+    with zipfile.ZipFile(path, "w") as out:
+        for name in ("bm25/", "__MACOSX/bm25/._2022-06.txt", "bm25\\2022-06.txt", "2022-07.txt"):
+            out.writestr(name, "" if name.endswith("/") else "q Q0 d 1 1 t\n")
+    with extract_archives([path]) as (folder,):
+        files = [file.relative_to(folder).as_posix() for file in folder.rglob("*.*")]
+        assert sorted(files) == ["2022-07.txt", "bm25/2022-06.txt"]
+
+
+def test_members_of_an_archive_share_a_limit(tmp_path: Path) -> None:
+    path = archive(tmp_path / "team.zip", one="x" * 3000, two="x" * 2000)
+    with extract_archives([path], 5000) as (folder,):
+        assert [file.stat().st_size for file in sorted(folder.iterdir())] == [3000, 2000]
+    with pytest.raises(FormatError) as caught, extract_archives([path], 4999):
+        pass
+    assert str(caught.value) == (
+        f"{path}: expected at most 4999 bytes after decompression, found more; split the file, or "
+        "raise the limit (parameter max_bytes) if you trust the file"
+    )
+
+
+def test_an_archive_with_a_password_is_refused(tmp_path: Path) -> None:
+    """The first bit of the flags, in the directory at the end of the archive, says so."""
+    path = archive(tmp_path / "team.zip", **{"2022-06.txt": "x"})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] = 1
+    path.write_bytes(data)
+    with pytest.raises(FormatError) as caught, extract_archives([path]):
+        pass
+    assert str(caught.value) == (
+        f"{path}: expected an archive without a password, found an encrypted one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "team", "system", "resources"),
+    [
+        ("actor: {name: Ann}\nsystem: s\n", "Ann", "s", None),
+        ("actor: {name: Ann, team: T}\nsystem: s\ntag: t\n", "T", "t", None),
+        ("actor: Ann\ntag: 7\n", None, "7", None),
+        ("actor: {team: ''}\ntag:\nresources: none\n", None, None, None),
+        ("resources: {cpu: [a, b], gpu:, ram: {0: 1, unit: GB}}\n", None, None,
+         "cpu=['a', 'b']; ram.0=1; ram.unit=GB"),
+        (f"tag: {'x' * 201}\n", None, "x" * 200, None),
+        ("platform: {a: {b: {c: {d: {e: {f: {g: {h: {i: 1}}}}}}}}}\n", None, None,
+         "a.b.c.d.e.f.g.h={'i': 1}"),
+    ],
+)  # fmt: skip
+def test_fields_of_metadata(
+    tmp_path: Path, text: str, team: str | None, system: str | None, resources: str | None
+) -> None:
+    path = tmp_path / "ir-metadata.yml"
+    path.write_text(text)
+    assert read_nearest_metadata(tmp_path / "run.txt") == RunMetadata(path, team, system, resources)
+
+
+def test_the_nearest_metadata_of_any_name_are_read(tmp_path: Path) -> None:
+    """Of two files in a folder, `ir-metadata.yml` is read."""
+    run = tmp_path / "team" / "bm25" / "2022-06" / "run.txt"
+    run.parent.mkdir(parents=True)
+    assert read_nearest_metadata(run) is None
+    nearer = ("team/ir_metadata.yaml", "team/bm25/ir_metadata.yml")
+    nearest = ("team/bm25/2022-06/ir-metadata.yaml", "team/bm25/2022-06/ir-metadata.yml")
+    for name in (*nearer, *nearest):
+        (tmp_path / name).write_text("tag: t\n")
+        about = read_nearest_metadata(run)
+        assert about is not None
+        assert about.path == tmp_path / name
+
+
+def test_metadata_of_more_than_a_mebibyte_or_another_encoding_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ir-metadata.yml"
+    path.write_text("tag: t #" + "x" * (2**20 - 8))
+    about = read_nearest_metadata(tmp_path / "run.txt")
+    assert about is not None
+    assert about.system == "t"
+    path.write_text("tag: t #" + "x" * (2**20 - 7))
+    with pytest.raises(FormatError, match="at most 1048576 bytes"):
+        read_nearest_metadata(tmp_path / "run.txt")
+    path.write_bytes("tag: té".encode("latin-1"))
+    with pytest.raises(FormatError, match=r"yml: invalid YAML: 'utf-8' codec can't decode"):
+        read_nearest_metadata(tmp_path / "run.txt")
+    path.write_text("- a\n")
+    with pytest.raises(FormatError) as caught:
+        read_nearest_metadata(tmp_path / "run.txt")
+    assert str(caught.value) == (
+        f"{path}: expected a YAML mapping with a key such as `actor`, found list"
+    )
 
 
 def checks(tmp_path: Path, text: str) -> dict[str, tuple[str, int]]:
