@@ -673,39 +673,57 @@ def test_the_majority_decides_and_a_tie_is_the_lower_grade(tmp_path: Path) -> No
 HEADER = "query_id\tdoc_id\tassessor\tgrade"
 
 
+ALL = "query_id, doc_id, assessor, grade"
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("query_id\tnote", "query_id, note; add doc_id, assessor, grade"),
+        ("query_id,doc_id,grade", f"query_id,doc_id,grade; add {ALL}"),
+        ("query_id,doc_id,assessor,grade\tx", f"query_id,doc_id,assessor,grade, x; add {ALL}"),
+        ("x" * 201, f"{'x' * 200}; add {ALL}"),
+        ("", f"an empty file; add {ALL}"),
+    ],
+)
+def test_columns_that_are_missing_from_a_sheet(tmp_path: Path, header: str, found: str) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    sheet.write_text(header)
+    with pytest.raises(FormatError) as caught:
+        read_assessments([Source(sheet, "sheet.tsv")])
+    assert str(caught.value) == (
+        f"sheet.tsv, line 1: expected the tab-separated columns {ALL}, found {found}"
+    )
+
+
+GRADE = "grade: expected 0, 1, 2 or an empty cell, found"
+QUOTE = (
+    "expected a closing quote in every cell that begins with a quote: a cell contains the rows up "
+    "to the next quote; remove the quotes, or save the sheet with a spreadsheet program"
+)
+UTF_8 = (
+    "expected tab-separated UTF-8 text: 'utf-8' codec can't decode byte 0xe9 in position 51: "
+    "invalid continuation byte; save the sheet in UTF-8"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("query_id\tnote\n", ", line 1: expected the tab-separated columns query_id, doc_id, "
-         "assessor, grade, found query_id, note; add doc_id, assessor, grade"),
-        ("query_id,doc_id,grade\n", ", line 1: expected the tab-separated columns query_id, "
-         "doc_id, assessor, grade, found query_id,doc_id,grade; "
-         "add query_id, doc_id, assessor, grade"),
-        ("query_id,doc_id,assessor,grade\tx\n", ", line 1: expected the tab-separated columns "
-         "query_id, doc_id, assessor, grade, found query_id,doc_id,assessor,grade, x; "
-         "add query_id, doc_id, assessor, grade"),
-        ("x" * 201 + "\n", ", line 1: expected the tab-separated columns query_id, doc_id, "
-         f"assessor, grade, found {'x' * 200}; add query_id, doc_id, assessor, grade"),
-        ("", ", line 1: expected the tab-separated columns query_id, doc_id, assessor, grade, "
-         "found an empty file; add query_id, doc_id, assessor, grade"),
-        (HEADER + "\tgrade\tgrade\n", ", line 1: expected one column grade, found 3"),
-        (HEADER + f"\nq1\td1\tann\t{'x' * 41}\n",
-         f", line 2: grade: expected 0, 1, 2 or an empty cell, found {'x' * 40!r}"),
-        (HEADER + "\nq1\td1\tann\n", ", line 2: grade: expected 0, 1, 2 or an empty cell, found ''"),
-        (HEADER + "\tnote\n\n\t\nq1\td1\tann\t1\t\"a\nb\"\nq1\td2\tann\t12\t\n",
-         ", line 6: grade: expected 0, 1, 2 or an empty cell, found '12'"),
-        (HEADER + "\tnote\rq1\td1\tann\t1\t\"a\rq1\td2\tann\t2\tb\"\r",
-         ", line 2: expected a closing quote in every cell that begins with a quote: a cell "
-         "contains the rows up to the next quote; remove the quotes, or save the sheet with a "
-         "spreadsheet program"),
-        (HEADER + "\tnote\nq1\td1\tann\t1\tcaf\xe9\n", ": expected tab-separated UTF-8 text: 'utf-8' "
-         "codec can't decode byte 0xe9 in position 51: invalid continuation byte; save the sheet "
-         "in UTF-8"),
+        ("\tgrade\tgrade\n", ", line 1: expected one column grade, found 3"),
+        (f"\nq1\td1\tann\t{'x' * 41}\n", f", line 2: {GRADE} {'x' * 40!r}"),
+        ("\nq1\td1\tann\n", f", line 2: {GRADE} ''"),
+        (
+            '\tnote\n\n\t\nq1\td1\tann\t1\t"a\nb"\nq1\td2\tann\t12\t\n',
+            f", line 6: {GRADE} '12'",
+        ),
+        ('\tnote\rq1\td1\tann\t1\t"a\rq1\td2\tann\t2\tb"\r', f", line 2: {QUOTE}"),
+        ("\tnote\nq1\td1\tann\t1\tcaf\xe9\n", f": {UTF_8}"),
     ],
-)  # fmt: skip
-def test_messages_about_a_malformed_sheet(tmp_path: Path, text: str, message: str) -> None:
+)
+def test_rows_of_a_sheet_that_are_malformed(tmp_path: Path, text: str, message: str) -> None:
     sheet = tmp_path / "sheet.tsv"
-    sheet.write_bytes(text.encode("latin-1"))
+    sheet.write_bytes((HEADER + text).encode("latin-1"))
     with pytest.raises(FormatError) as caught:
         read_assessments([Source(sheet, "sheet.tsv")])
     assert str(caught.value) == f"sheet.tsv{message}"
@@ -721,7 +739,7 @@ def test_cells_of_a_sheet_may_have_spaces_and_tables_may_have_more_columns(tmp_p
     assert found.rows() == [("q2", "d1", "bob", 2), ("q1", "d1", "ann", 1), ("q1", "d1", "cy", 1)]
     assert read_assessments([]).schema == Judgements.dtypes()
     out = tmp_path / "out.parquet"
-    report = import_assessments([sheet, table, table.with_name("sheet.tsv")][:2], out)
+    report = import_assessments([sheet, table], out)
     assert (report.judgements, report.unjudged) == (3, 1)
     assert list(report.assessors.items()) == [("ann", 1), ("bob", 1), ("cy", 1)]
     pl.read_parquet(table).drop("grade").write_parquet(table)
