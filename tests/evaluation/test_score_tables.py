@@ -48,7 +48,17 @@ def test_a_table_is_evaluated_as_its_run(tmp_path: Path, name: str, text: str) -
     [
         ("map\tq1\tnan\n", "finite value"),
         ("map\tq1\t0.5\nmap\tq1\t0.6\n", "several values of AP for query 'q1'"),
-        ("map\tq1\t0.5\nmap q1\n", "found 'map q1'"),
+        (
+            "map\tq1\t0.5\n\nmap q1\n",
+            r"s\.eval, line 3: expected `measure query value`, found 'map q1'$",
+        ),
+        ("map\tq1\t0.5\nall\r\n", "line 2: expected `measure query value`, found 'all'$"),
+        (f"map\tq1\t0.5\n{'x ' * 41}\n", f"line 2: .*, found '{'x ' * 40}'$"),
+        (
+            f"map\tq1\t{'x' * 41}\n",
+            f"line 1: expected a finite value in column 3, found '{'x' * 40}'$",
+        ),
+        ("map\tq1\tinf\n", "line 1: expected a finite value in column 3, found 'inf'$"),
         (
             "query_id,measure,score\nq1,AP,high\n",
             r"s\.eval, line 2: expected a finite number in column 'score', found 'high'$",
