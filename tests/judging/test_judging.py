@@ -604,7 +604,7 @@ def test_assessors_see_the_documents_of_a_query_in_the_order_of_their_hashes(
 def test_the_pool_of_a_page_has_an_id_and_the_names_of_the_grades(tmp_path: Path) -> None:
     """The id, under which a browser keeps judgements, is the MD5 of `q1 d1|q1 d3`."""
     pairs = pl.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["d3", "d1"], "rank": [1, 2]})
-    page = tmp_path / "new" / "judge.html"
+    page = tmp_path / "new" / "folder" / "judge.html"
     assert write_sheet(pairs, page, **plain_texts(3)) == 2
     text = html.unescape(page.read_text("utf-8"))
     pool = text.partition('<script type="application/json" id="pool">')[2]
