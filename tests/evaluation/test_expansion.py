@@ -10,7 +10,7 @@ import pytest
 from builder.collection.read import Snapshot
 from builder.errors import UsageError
 from builder.evaluation.baselines.bm25 import Bm25Index, Bm25Parameters
-from builder.evaluation.baselines.expansion import search_expanded_queries
+from builder.evaluation.baselines.expansion import EXPANDED, search_expanded_queries
 from builder.evaluation.baselines.feedback import FEEDBACK, read_earlier_feedback
 from builder.evaluation.baselines.keyqueries import KeyQueryParameters, find_keyqueries
 from builder.evaluation.baselines.rm3 import Rm3Parameters, rm3
@@ -116,6 +116,44 @@ def test_scores_of_an_expanded_query_are_weighted_sums() -> None:
         .ranking.filter(query_id="plain")
         .equals(run.ranking.filter(query_id="plain"))
     )
+
+
+def test_documents_without_a_term_of_the_index_are_no_feedback() -> None:
+    """rouge is not in the index; of the two others, the first is used."""
+    index = index_of(CORPUS, keep_terms=False)
+    known = feedback(
+        ("q", "e0", 2, "rouge"), ("q", "e1", 1, "chien noir"), ("q", "e2", 1, "blanc"),
+        ("p", "e0", 2, "rouge"),
+    )  # fmt: skip
+    parameters = Rm3Parameters(fb_docs=1, original_weight=0)
+    expanded = rm3(index, queries(q="chat"), known, parameters)
+    assert expanded.rows() == [("q", "judged", ["noir", "chien"], [0.5, 0.5])]
+    assert expanded.schema == pl.Schema(EXPANDED)
+    two = rm3(index, queries(q="chat"), known, Rm3Parameters(fb_docs=2, original_weight=0))
+    assert expanded_terms(two) == pytest.approx({"blanc": 0.5, "noir": 0.25, "chien": 0.25})
+
+
+def test_the_ten_best_terms_of_the_ten_best_documents_are_used_unless_numbers_are_given() -> None:
+    """Each of eleven documents has its own word and the word of all."""
+    words = [f"mot{number:02}" for number in range(11)]
+    index = index_of({word: f"{word} chat" for word in words})
+    known = feedback(*(("q", word, 1, f"{word} chat") for word in words))
+    found = expanded_terms(rm3(index, queries(q="chat"), known))
+    assert list(found) == ["chat", *words[:9]]
+    # P(chat|R) is 1/2, of ten words 1/20; nine of them remain with chat: 10/19 and 1/19
+    assert found["chat"] == pytest.approx(0.5 + 0.5 * 10 / 19)
+    assert found["mot08"] == pytest.approx(0.5 / 19)
+
+
+def test_runs_of_expanded_queries_have_a_tag_and_a_depth() -> None:
+    index = Bm25Index(
+        [pl.DataFrame({"doc_id": list(CORPUS), "text": list(CORPUS.values())})],
+        Bm25Parameters("fr", depth=1),
+    )
+    expanded = find_keyqueries(index, queries(q="chat", none="le"), feedback())
+    run = search_expanded_queries(index, queries(q="chat", none="le"), expanded)
+    assert (run.tag, run.depth) == ("expanded", 1)
+    assert run.ranking.select("query_id", "doc_id").rows() == [("q", "d1")]
 
 
 ANIMALS = {

@@ -264,6 +264,46 @@ def test_messages_have_three_examples(tmp_path: Path) -> None:
     }
 
 
+def test_errors_come_before_warnings_in_the_order_of_their_names(tmp_path: Path) -> None:
+    """b and c of q1 are tied and in ascending order, d is below them with a higher score."""
+    path = tmp_path / "run.txt"
+    path.write_text(
+        "q1 Q0 b 1 2.0 t\nq1 Q0 c 2 2.0 u\nq1 Q0 d 3 3.0 t\n\nq2 Q0 a 1 1 t\nq2 Q0 b 2 1 t\n"
+        "q3 Q0 a 1 1 t\n"
+        + "".join(f"q4 Q0 b{n} {n} {-n} t\n" for n in range(1001))
+        + "".join(f"q5 Q0 b{n} {n} {-n} t\n" for n in range(1000))
+    )
+    found = check_run(path, pl.Series(["q1", "q2", "q4", "q6", "q5"]), pl.Series(["a", "b", "c"]))
+    assert [(f.level, f.check, f.count) for f in found] == [
+        ("error", "too_deep", 1),
+        ("error", "unknown_documents", 1002),
+        ("warning", "missing_queries", 1),
+        ("warning", "ranks_and_scores", 1),
+        ("warning", "ranks_of_ties", 1),
+        ("warning", "several_tags", 2),
+        ("warning", "tied_scores", 1),
+        ("warning", "unknown_queries", 1),
+    ]
+    texts = [f.message for f in found]
+    assert texts[:3] == [
+        "more than 1000 documents for the queries q4",
+        "documents not in the snapshot: b0, b1, b10, and 999 more",
+        "queries without results: q6",
+    ]
+    assert [text.rpartition(" ")[2] for text in texts[3:]] == ["q1", "q1", "u", "q2", "q3"]
+
+
+def test_documents_of_an_imported_release_are_known_by_either_id(tmp_path: Path) -> None:
+    ids = {"kind": ["document"], "id": ["1"], "key": ["a"]}
+    pl.DataFrame(ids).write_parquet(tmp_path / "release_ids.parquet")
+    run = tmp_path / "run.txt"
+    run.write_text("q1 Q0 doc1 1 2 t\n")
+    queries, documents = pl.Series(["q1"]), pl.Series(["1"])
+    assert check_run(run, queries, documents, tmp_path) == []
+    (finding,) = check_run(run, queries, documents)
+    assert finding.message == "documents not in the snapshot: doc1"
+
+
 TIED_A_FIRST = "q1 Q0 a 1 {} t\nq1 Q0 b 2 {} t\nq2 Q0 a 1 1 t\n"
 
 
