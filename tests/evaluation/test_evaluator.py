@@ -142,6 +142,8 @@ def test_significance_against_the_pivot(make_qrels, make_run) -> None:
     same = pick(table, system="same", topic_set="full", measure="AP")
     assert (same["p"], same["p_holm"]) == (None, None)
     assert same["reason"] == "the differences have no variance"
+    two = pick(table, system="same", topic_set="core", measure="AP")
+    assert (two["value"], two["p"], two["reason"]) == (0, None, "the differences have no variance")
     assert "bm25" not in set(table["system"])
 
 
@@ -160,6 +162,43 @@ def test_a_system_may_lack_a_snapshot(make_qrels, make_run) -> None:
     agreement = evaluation.agreement
     assert set(agreement["reason"]) == {"fewer than two systems have runs for both snapshots"}
     assert set(agreement["systems"]) == {1}
+    rows = agreement.filter(topic_set="core").drop("topic_set").rows()
+    assert rows == [
+        ("2022-06", "2022-07", measure, 1, quantity, None, None, None, None,
+         "fewer than two systems have runs for both snapshots", "the value is undefined")
+        for measure in ("P@1", "AP")
+        for quantity in ("kendall_tau_b", "rbo_ext")
+    ]  # fmt: skip
+
+
+def test_systems_after_one_without_a_run_are_evaluated(make_qrels, make_run) -> None:
+    """`a` has a run for August alone, `b` and the pivot `c` for all months."""
+    months = ("2022-06", "2022-07", "2022-08")
+    qrels = dict.fromkeys(months, make_qrels([("q1", "a", 1), ("q2", "a", 1)]))
+    every = dict.fromkeys(months, make_run({"q1": ["a"], "q2": ["b"]}))
+    runs = {"a": {"2022-08": every["2022-08"]}, "b": every, "c": every}
+    parameters = EvaluationParameters(("P@1",), "c", pairs="consecutive", resamples=0)
+    full = {
+        name: table.filter(topic_set="full")
+        for name, table in tables(evaluate(qrels, runs, parameters)).items()
+        if "topic_set" in table.columns
+    }
+    present = [(month, system) for month in months for system in "abc"]
+    assert full["effectiveness"].select("snapshot", "system").rows() == present[1:3] + present[4:]
+    assert full["significance"].select("snapshot", "system").rows() == [
+        ("2022-06", "b"), ("2022-07", "b"), ("2022-08", "a"), ("2022-08", "b")
+    ]  # fmt: skip
+    pairs = full["persistence"].filter(quantity="arp_to").select("to_snapshot", "system", "value")
+    assert pairs.rows() == [
+        ("2022-07", "b", 0.5), ("2022-07", "c", 0.5),
+        ("2022-08", "a", 0.5), ("2022-08", "b", 0.5), ("2022-08", "c", 0.5),
+    ]  # fmt: skip
+    del runs["c"]["2022-06"]
+    runs["b"] = dict.fromkeys(months, every["2022-08"])
+    later = evaluate(qrels, runs, parameters).significance.filter(topic_set="full")
+    assert later.select("snapshot", "system").rows() == [
+        ("2022-07", "b"), ("2022-08", "a"), ("2022-08", "b")
+    ]  # fmt: skip
 
 
 def tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:

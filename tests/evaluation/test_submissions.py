@@ -187,10 +187,6 @@ def test_the_nearest_metadata_of_any_name_are_read(tmp_path: Path) -> None:
 
 def test_metadata_of_more_than_a_mebibyte_or_another_encoding_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "ir-metadata.yml"
-    path.write_text("tag: t #" + "x" * (2**20 - 8))
-    about = read_nearest_metadata(tmp_path / "run.txt")
-    assert about is not None
-    assert about.system == "t"
     path.write_text("tag: t #" + "x" * (2**20 - 7))
     with pytest.raises(FormatError, match="at most 1048576 bytes"):
         read_nearest_metadata(tmp_path / "run.txt")
