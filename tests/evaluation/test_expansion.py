@@ -182,6 +182,28 @@ def test_a_keyquery_ranks_the_relevant_document_first_with_the_fewest_terms() ->
     assert expanded.row(0)[2] == ["chat", "noir"]
 
 
+def test_relevant_documents_that_a_keyquery_does_not_find_count_nothing() -> None:
+    """chat alone ranks d1 first, DCG 1; chat + chien tie d1 and d2 at rank 2, DCG 2 / log2(3)."""
+    index = index_of({"d1": "chat", "d2": "chien"}, keep_terms=False)
+    known = feedback(("q", "d1", 1, "chat"), ("q", "d2", 1, "chien"))
+    parameters = KeyQueryParameters(min_results=1)
+    expanded = find_keyqueries(index, queries(q="chat"), known, parameters)
+    assert expanded.row(0) == ("q", "judged", ["chat", "chien"], [1.0, 1.0])
+    alone = KeyQueryParameters(min_results=1, top=1)
+    assert find_keyqueries(index, queries(q="chat"), known, alone).row(0)[2] == ["chat"]
+
+
+@pytest.mark.parametrize(("least", "terms"), [(4, ["nuit", "chat", "noir"]), (5, None)])
+def test_a_keyquery_finds_at_least_so_many_documents(least: int, terms: list[str] | None) -> None:
+    """nuit, chat or noir is in all documents but d5."""
+    index = index_of(ANIMALS, keep_terms=False)
+    known = feedback(("q", "d1", 1, "chat noir nuit"))
+    parameters = KeyQueryParameters(top=1, min_results=least)
+    assert find_keyqueries(index, queries(q="nuit"), known, parameters)["terms"].to_list() == [
+        terms
+    ]
+
+
 def test_a_query_without_a_keyquery_is_unchanged() -> None:
     index = index_of(ANIMALS)
     known = feedback(("q", "d1", 1, "chat noir nuit"))

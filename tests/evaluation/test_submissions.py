@@ -97,7 +97,11 @@ def test_a_zip_is_known_by_its_name_or_its_content(tmp_path: Path, name: str) ->
         assert other == tmp_path
         assert [file.name for file in folder.iterdir()] == ["run.txt"]
         assert folder.name == name.partition(".")[0]
-    text = tmp_path / "team.zip"
+    unpacked = tmp_path / "unpacked.zip"
+    unpacked.mkdir()
+    with extract_archives([unpacked]) as given:
+        assert given == [unpacked]
+    text = tmp_path / "text.ZIP"
     text.write_text("q Q0 d 1 1 t\n")
     with pytest.raises(FormatError) as caught, extract_archives([text]):
         pass
