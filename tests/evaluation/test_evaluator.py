@@ -14,6 +14,7 @@ from repro_eval.Evaluator import RplEvaluator
 
 from builder.errors import DataError, FormatError, MissingExtraError, UsageError
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
+from builder.evaluation.measures.effectiveness import SnapshotScores
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.reports.summary import missing_interval_notes, summary_rows, to_json
 from builder.trec.runs import write_run
@@ -468,6 +469,61 @@ def test_queries_of_releases_are_drawn_jointly_although_their_ids_differ(
     evaluation = evaluate_paths(qrels, [tmp_path / "runs"], EvaluationParameters(("AP",)))
     drop = pick(evaluation.persistence, topic_set="full", quantity="rnd_absolute_drop")
     assert (drop["value"], drop["ci_low"], drop["ci_high"]) == (0, 0, 0)
+
+
+def test_queries_of_releases_are_compared_by_their_keys(tmp_path: Path, make_run) -> None:
+    """June's a and b are July's d and c; e is new. Found: a, c and e."""
+    keys = {"2022-06": {"a": "k1", "b": "k2"}, "2022-07": {"c": "k2", "d": "k1", "e": "e"}}
+    runs = {"2022-06": {"a": ["x"], "b": ["y"]}, "2022-07": {q: ["x"] for q in "ce"}}
+    qrels = {}
+    for name, by_id in keys.items():
+        folder = tmp_path / "c" / "snapshots" / name
+        folder.mkdir(parents=True)
+        qrels[name] = folder / "qrels.parquet"
+        ids = list(by_id)
+        judged = pl.DataFrame({"query_id": ids, "doc_id": ["x"] * len(ids), "grade": 1})
+        judged.write_parquet(qrels[name])
+        aligned = pl.DataFrame({"kind": "query", "id": ids, "key": list(by_id.values())})
+        aligned.filter(pl.col("id") != "e").write_parquet(folder / "release_ids.parquet")
+        write_run(make_run(runs[name]), tmp_path / "runs" / f"s_{name}.txt")
+    found = evaluate_paths(qrels, [tmp_path / "runs"], EvaluationParameters(("P@1",), resamples=0))
+    assert found.query_drops.select("query_id", "drop").rows() == [("a", 1.0), ("b", -1.0)]
+    scores = found.query_scores.select("snapshot", "query_id", "core", "score", "over_pivot")
+    assert scores.rows() == [
+        ("2022-06", "a", True, 1.0, None),
+        ("2022-06", "b", True, 0.0, None),
+        ("2022-07", "c", True, 1.0, None),
+        ("2022-07", "d", True, 0.0, None),
+        ("2022-07", "e", False, 1.0, None),
+    ]
+    counts = found.effectiveness.select("topic_set", "snapshot", "queries", "missing", "value")
+    assert counts.rows() == [
+        ("full", "2022-06", 2, 0, 0.5),
+        ("full", "2022-07", 3, 1, pytest.approx(2 / 3)),
+        ("core", "2022-06", 2, 0, 0.5),
+        ("core", "2022-07", 2, 1, 0.5),
+    ]
+
+
+def test_selected_queries_are_in_the_order_of_their_keys() -> None:
+    scores = SnapshotScores(
+        "2022-06",
+        ("a", "b", "c"),
+        np.array([[[0.1]], [[0.2]], [[0.3]]]),
+        np.array([[True], [False], [False]]),
+        (7,),
+        np.array([False, False, True]),
+        ("k3", "k2", "k1"),
+    )
+    found = scores.select_queries(["k1", "k3", "k9"])
+    assert (found.snapshot, found.query_ids, found.keys) == ("2022-06", ("c", "a"), ("k1", "k3"))
+    assert found.values.tolist() == [[[0.3]], [[0.1]]]
+    assert (found.missing.tolist(), found.irrelevant.tolist()) == (
+        [[False], [True]], [True, False]
+    )  # fmt: skip
+    assert (found.unjudged, found.means().tolist()) == ((7,), [[pytest.approx(0.2)]])
+    none = scores.select_queries([])
+    assert (none.query_ids, np.isnan(none.means()).tolist()) == ((), [[True]])
 
 
 def test_differences_by_rounding_are_no_drops(make_qrels, make_run) -> None:
