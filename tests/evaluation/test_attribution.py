@@ -173,5 +173,19 @@ def test_the_depth_and_the_splits_of_an_attribution(
         queries = pl.DataFrame({"query_id": ["q1", "q2"], "split": ["test", "train"]})
         queries.write_parquet(path.with_name("queries.parquet"))
     assert change(splits=("test",)) == -0.5
+    # of documents that did not change, b is left: June has no judgement of it, and at depth 1 the
+    # run of July has a for q1 and b for q2
+    pl.read_parquet(changes).filter(doc_id="b").write_parquet(changes)
+    (found,) = attribute_score_changes(qrels, changes, [runs], ["RR"], depth=1)
+    (cell,) = [cell for cell in found.to_json()["cells"] if cell["held"] == ["documents"]]
+    assert cell == {
+        "held": ["documents"],
+        "mean_from": None,
+        "mean_to": 0.5,
+        "n_from": 0,
+        "n_to": 2,
+    }
+    row = found.to_row()
+    assert (row["least_queries"], row["documents"], row["statistics_and_system"]) == (0, None, None)
     (default,) = attribute_score_changes(qrels, changes, [runs])
     assert default.measure == "nDCG@10"

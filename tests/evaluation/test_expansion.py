@@ -153,6 +153,8 @@ def test_runs_of_expanded_queries_have_a_tag_and_a_depth() -> None:
     expanded = find_keyqueries(index, queries(q="chat", none="le"), feedback())
     run = search_expanded_queries(index, queries(q="chat", none="le"), expanded)
     assert (run.tag, run.depth) == ("expanded", 1)
+    with pytest.raises(UsageError, match="the index does not contain document terms"):
+        index.document_term_ids(0)
     assert run.ranking.select("query_id", "doc_id").rows() == [("q", "d1")]
 
 

@@ -379,6 +379,33 @@ def test_submissions_are_checked_with_their_metadata(tmp_path: Path) -> None:
     assert found.rows() == [(*row, "Team <b>X</b>", "BM25-tuned", resources)]
 
 
+def test_each_run_is_checked_against_its_snapshot(tmp_path: Path) -> None:
+    """June has q1 and the documents a and b, July has q2 and no documents."""
+    snapshots = [Snapshot(tmp_path / "c", "2022-07", 0), Snapshot(tmp_path / "c", "2022-06", 2)]
+    for snapshot, query in zip(snapshots, ("q2", "q1"), strict=True):
+        snapshot.folder.mkdir(parents=True)
+        pl.DataFrame({"query_id": [query]}).write_parquet(snapshot.folder / "queries.parquet")
+    (snapshots[1].folder / "documents").mkdir()
+    for number, document in enumerate("ab"):
+        part = snapshots[1].folder / "documents" / f"part-0000{number}.parquet"
+        pl.DataFrame({"doc_id": [document]}).write_parquet(part)
+    for system, month, query in (("s", "06", "q1"), ("s", "07", "q2"), ("r", "07", "q1")):
+        path = tmp_path / "runs" / system / f"2022-{month}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{query} Q0 a 1 2 t\n{query} Q0 b 2 1 t\n")
+    found = check_submissions(snapshots, [tmp_path / "runs"])
+    assert found.runs.select("system", "snapshot").rows() == [
+        ("r", "2022-07"), ("s", "2022-06"), ("s", "2022-07")
+    ]  # fmt: skip
+    assert found.runs.columns[2:] == ["run", "team", "metadata_system", "resources"]
+    assert found.findings.drop("message").rows() == [
+        ("r", "2022-07", "error", "no_known_query", 1),
+        ("r", "2022-07", "error", "unknown_documents", 2),
+        ("r", "2022-07", "warning", "missing_queries", 1),
+        ("s", "2022-07", "error", "unknown_documents", 2),
+    ]
+
+
 def test_a_member_that_ends_early_or_has_an_unknown_compression_is_an_error(
     tmp_path: Path,
 ) -> None:
