@@ -193,6 +193,11 @@ def test_relevant_documents_that_a_keyquery_does_not_find_count_nothing() -> Non
     assert expanded.row(0) == ("q", "judged", ["chat", "chien"], [1.0, 1.0])
     alone = KeyQueryParameters(min_results=1, top=1)
     assert find_keyqueries(index, queries(q="chat"), known, alone).row(0)[2] == ["chat"]
+    # mot ties d1, d2 and d3 at rank 3: with 2 / log2(4), it is no better than chat
+    index = index_of({"d1": "chat mot", "d2": "chien mot", "d3": "loup mot"}, keep_terms=False)
+    known = feedback(("q", "d1", 1, "chat mot"), ("q", "d2", 1, "chien mot"))
+    single = KeyQueryParameters(min_results=1, max_terms=1)
+    assert find_keyqueries(index, queries(q="chat mot"), known, single).row(0)[2] == ["chat"]
 
 
 @pytest.mark.parametrize(("least", "terms"), [(4, ["nuit", "chat", "noir"]), (5, None)])
