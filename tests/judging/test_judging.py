@@ -189,9 +189,17 @@ def test_a_pool_becomes_a_sheet_and_a_page_for_each_assessor(tmp_path: Path) -> 
     assert pl.read_parquet(out / "pool.parquet").equals(report.pool.pairs)
     sheet = filled(out / "sheet-bob.tsv", *["1"] * 80)
     assert import_assessments([sheet], tmp_path / "j.parquet").assessors == {"bob": 80}
-    for wrong in (("ann", "ann"), ("../ann",)):
-        with pytest.raises(UsageError, match="expected"):
-            pool_runs([big_run(tmp_path)], out, **texts, assessors=wrong)  # type: ignore[arg-type]
+    for wrong, message in (
+        (("ann", "bob", "ann"), "--assessor: expected distinct names, found ann, bob, ann"),
+        (
+            ("ann", "../ann"),
+            "assessor: expected a name of letters, digits, '.', '_' and '-', found '../ann'",
+        ),
+    ):
+        with pytest.raises(UsageError) as caught:
+            pool_runs([big_run(tmp_path)], tmp_path / "none", **texts, assessors=wrong)  # type: ignore[arg-type]
+        assert str(caught.value) == message
+        assert not (tmp_path / "none").exists()
 
 
 def test_spreadsheet_bom_quotes_and_crlf_are_accepted(tmp_path: Path) -> None:
