@@ -189,7 +189,7 @@ def test_judgements_of_no_document_of_the_run_cannot_boost(make_qrels, make_run)
 
 def test_boost_of_infinite_scores(tmp_path: Path, make_qrels) -> None:
     path = tmp_path / "run.txt"
-    path.write_text("q1 Q0 a 1 1 t\nq1 Q0 b 2 -inf t\n")
+    path.write_text("q1 Q0 a 1 1 t\nq1 Q0 b 2 -inf t\nq2 Q0 c 1 inf t\n")
     with pytest.raises(DataError) as caught:
         qrel_boost(read_run(path), [make_qrels([("q1", "a", 1)])])
     assert str(caught.value) == (

@@ -57,7 +57,7 @@ def test_wrong_tables(tmp_path: Path) -> None:
     pl.DataFrame(twice).write_parquet(path)
     with pytest.raises(DataError, match="several grades for query 'q' and document 'd'"):
         read_qrels(path)
-    half = {"query_id": ["q", "q"], "doc_id": ["d", "e"], "grade": [1.0, 0.5]}
+    half = {"query_id": ["q"] * 3, "doc_id": ["d", "e", "f"], "grade": [1.0, 0.5, 1.5]}
     pl.DataFrame(half).write_parquet(path)
     message = "qrels.parquet: expected integers as grades, found 0.5 for query 'q' and document 'e'"
     with pytest.raises(DataError, match=message):

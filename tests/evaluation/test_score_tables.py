@@ -54,7 +54,14 @@ def test_a_table_is_evaluated_as_its_run(tmp_path: Path, name: str, text: str) -
     ("text", "message"),
     [
         ("map\tq1\tnan\n", "finite value"),
-        ("map\tq1\t0.5\nmap\tq1\t0.6\n", "several values of AP for query 'q1'"),
+        (
+            "map q2 0.5\nmap q2 0.5\nmap q1 0.5\nP_1 q1 1\nmap q1 0.6\n",
+            "expected one score per query and measure, found several values of AP for query 'q1'$",
+        ),
+        (
+            "map q2 1.5\nmap q1 7\n",
+            "expected scores of AP from 0 to 1, found 7.0 for query 'q1'; divide percentages by",
+        ),
         (
             "map\tq1\t0.5\n\nmap q1\n",
             r"s\.eval, line 3: expected `measure query value`, found 'map q1'$",
@@ -237,10 +244,10 @@ def test_scores_of_queries_that_were_not_judged_are_counted(make_qrels, tmp_path
     scores = read_run_scores(path, scorer)
     assert scores.values.tolist() == [[1.0, 0.1], [0.0, 0.0], [1.0, 0.3]]
     assert (scores.missing.tolist(), scores.unjudged) == ([False, True, False], 3)
-    path.write_text("map q1 0.1\nrecip_rank q1 0.1\nmap q3 0.3\n")
+    path.write_text("map q1 0.1\nrecip_rank q4 0.1\nmap q3 0.3\n")
     with pytest.raises(FormatError) as caught:
         read_run_scores(path, scorer)
-    assert str(caught.value) == f"{path}: expected a score of RR for query 'q3', found none"
+    assert str(caught.value) == f"{path}: expected a score of RR for query 'q1', found none"
     path.write_text("map q1 0.1\nP_5 q1 0.2\n")
     with pytest.raises(UsageError) as wrong:
         read_run_scores(path, scorer)

@@ -233,7 +233,7 @@ HEADER = "system,measure,snapshot,score,weight\n"
         ("s.csv", HEADER + '"a\nb",m,2022-06,0.5,nan\n',
          ", line 3: expected a finite number in column 'weight', found 'nan'"),
         ("s.csv", HEADER + "a,m,2022-06,0.5\n", ", line 2: expected 5 fields, found 4"),
-        ("s.csv", HEADER + "a,m,2022-06,0.5,1\nb,m,2022-07,0.5,\n",
+        ("s.csv", HEADER + "a,m,2022-06,0.5,1\nb,m,2022-07,0.5,\na,m,2022-08,1,\n",
          ": expected a weight in every row or no weight column, found no weight for b, m, 2022-07"),
         ("s.csv", "system;measure;score\na;m;0.5\n",
          ", line 1: expected columns separated by ',', found the header 'system;measure;score'"),
@@ -255,7 +255,7 @@ HEADER = "system,measure,snapshot,score,weight\n"
          ": expected at least one row, with a system, a measure and a snapshot in each row"),
         ("s.csv", HEADER + "a,m,train,0.5,1\n",
          ": expected a snapshot name such as 2022-06, found 'train'"),
-        ("s.csv", HEADER + "a,m,2022-06,0.5,1\na,m,2022-06,0.4,1\n",
+        ("s.csv", HEADER + 2 * "a,m,2022-06,0.5,1\nb,m,2022-06,0.4,1\n",
          ": expected one score per system, measure and snapshot, found several for a, m, 2022-06"),
     ],
 )  # fmt: skip
