@@ -251,6 +251,15 @@ def test_candidates_are_the_terms_of_the_query_and_the_most_specific_of_the_docu
     assert expanded.row(0)[2] == ["jour", "blanc"]
 
 
+def test_of_equally_probable_terms_the_rarer_is_a_candidate() -> None:
+    """chien is in two documents, noir in three. chien + nuit has d4 alone on top."""
+    index = index_of(ANIMALS, keep_terms=False)
+    known = feedback(("q", "d4", 1, "chien noir nuit"))
+    parameters = KeyQueryParameters(fb_terms=1, top=1, min_results=1)
+    expanded = find_keyqueries(index, queries(q="nuit"), known, parameters)
+    assert expanded.row(0)[2] == ["nuit", "chien"]
+
+
 def test_only_the_rarest_terms_of_a_long_query_are_candidates() -> None:
     """chat (df 2) ranks d1 first; blanc (df 1) is rarer. A query of 300 terms stays fast."""
     index = index_of(CORPUS)
