@@ -1,6 +1,7 @@
 """Attribution of a change between run files, by hand."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -85,3 +86,106 @@ def test_a_run_without_judged_queries_is_an_error(
     with pytest.raises(DataError, match="expected results for judged queries of 2022-07") as caught:
         attribute_score_changes(qrels, changes, [runs], ["P@1"])
     assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_run_with_earlier_statistics_splits_the_rest_of_a_change(
+    files: tuple[dict[str, Path], Path, Path], tmp_path: Path
+) -> None:
+    """On q1 and June's judgements, P@1 is 1 in both months, and 0 for the run that prefers b."""
+    qrels, changes, runs = files
+    earlier = tmp_path / "earlier" / "s" / "2022-07.txt"
+    earlier.parent.mkdir(parents=True)
+    earlier.write_text("q1 Q0 b 1 2 s\nq1 Q0 a 2 1 s\nq2 Q0 b 1 1 s\n")
+    (change,) = attribute_score_changes(
+        qrels, changes, [runs], ["P@1"], earlier_statistics=[earlier.parent]
+    )
+    row = change.to_row()
+    assert row == {
+        "system": "s",
+        "measure": "P@1",
+        "from": "2022-06",
+        "to": "2022-07",
+        "change": -0.5,
+        "documents": 0,
+        "queries": 0.25,
+        "judgements": -0.75,
+        "statistics_and_system": 0,
+        "statistics_part": 1.0,
+        "system_part": -1.0,
+        "least_queries": 1,
+    }
+    assert list(row)[-3:] == ["statistics_part", "system_part", "least_queries"]
+    (earlier.parent / "2022-06.txt").write_text("q1 Q0 a 1 1 s\n")
+    earlier.rename(earlier.with_name("other_2022-07.txt"))
+    with pytest.raises(UsageError) as caught:
+        attribute_score_changes(
+            qrels, changes, [runs], ["P@1"], earlier_statistics=[earlier.parent]
+        )
+    assert str(caught.value) == (
+        "expected a run of s for 2022-07, ranked with the statistics of the preceding snapshot, "
+        "found only runs of other for 2022-07, s for 2022-06; the path of a run must name its "
+        "system and snapshot"
+    )
+
+
+def test_changes_of_systems_measures_and_snapshots_are_sorted(
+    files: tuple[dict[str, Path], Path, Path], make_qrels
+) -> None:
+    """RR of s is 1, 3/4, 1; r has no run for June. August has q2 alone, and its b is first."""
+    qrels, changes, runs = files
+    august = qrels["2022-06"].parents[1] / "2022-08" / "qrels.parquet"
+    august.parent.mkdir()
+    make_qrels([("q2", "b", 1)]).write_parquet(august)
+    recorded = pl.read_parquet(changes)
+    later = recorded.with_columns(from_snapshot=pl.lit("2022-07"), to_snapshot=pl.lit("2022-08"))
+    pl.concat([recorded, later]).write_parquet(changes)
+    (runs / "2022-08.txt").write_text("q2 Q0 b 1 1 s\n")
+    other = runs.with_name("r")
+    other.mkdir()
+    for month in ("2022-07", "2022-08"):
+        (other / f"{month}.txt").write_text("q2 Q0 b 1 1 r\n")
+    found = attribute_score_changes(
+        {**qrels, "2022-08": august}, changes, [runs, other], ["RR", "P@1"]
+    )
+    assert [(f.system, f.measure, f.pair, f.attribution.change) for f in found] == [
+        ("r", "P@1", ("2022-07", "2022-08"), 0.5),
+        ("r", "RR", ("2022-07", "2022-08"), 0.5),
+        ("s", "P@1", ("2022-06", "2022-07"), -0.5),
+        ("s", "P@1", ("2022-07", "2022-08"), 0.5),
+        ("s", "RR", ("2022-06", "2022-07"), -0.25),
+        ("s", "RR", ("2022-07", "2022-08"), 0.25),
+    ]
+    assert found[-1].to_row()["least_queries"] == 1
+
+
+def test_the_depth_and_the_splits_of_an_attribution(
+    files: tuple[dict[str, Path], Path, Path],
+) -> None:
+    """In July, b is second for q1: it counts for RR unless the depth is 1."""
+    qrels, changes, runs = files
+
+    def change(**options: Any) -> float:
+        (found,) = attribute_score_changes(qrels, changes, [runs], ["RR"], **options)
+        return found.attribution.change
+
+    assert (change(), change(depth=2), change(depth=1)) == (-0.25, -0.25, -0.5)
+    for path in qrels.values():
+        queries = pl.DataFrame({"query_id": ["q1", "q2"], "split": ["test", "train"]})
+        queries.write_parquet(path.with_name("queries.parquet"))
+    assert change(splits=("test",)) == -0.5
+    # of documents that did not change, b is left: June has no judgement of it, and at depth 1 the
+    # run of July has a for q1 and b for q2
+    pl.read_parquet(changes).filter(doc_id="b").write_parquet(changes)
+    (found,) = attribute_score_changes(qrels, changes, [runs], ["RR"], depth=1)
+    (cell,) = [cell for cell in found.to_json()["cells"] if cell["held"] == ["documents"]]
+    assert cell == {
+        "held": ["documents"],
+        "mean_from": None,
+        "mean_to": 0.5,
+        "n_from": 0,
+        "n_to": 2,
+    }
+    row = found.to_row()
+    assert (row["least_queries"], row["documents"], row["statistics_and_system"]) == (0, None, None)
+    (default,) = attribute_score_changes(qrels, changes, [runs])
+    assert default.measure == "nDCG@10"

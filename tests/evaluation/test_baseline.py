@@ -1,17 +1,23 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from builder.errors import DataError, MissingExtraError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
-from builder.evaluation.baselines.bm25 import Bm25Parameters, bm25
+from builder.evaluation.baselines.bm25 import Bm25Index, Bm25Parameters, bm25
 from builder.evaluation.baselines.collection_statistics import (
     CollectionStatistics,
     compute_collection_statistics,
 )
 from builder.evaluation.baselines.snapshots import search_snapshot, snapshot_bm25_statistics
+from builder.evaluation.baselines.texts import (
+    read_document_texts,
+    read_documents,
+    read_query_texts,
+)
 from builder.runtime.progress import NoProgress
 from builder.text.keys import strip_accents
 
@@ -36,6 +42,9 @@ def queries(**texts: str) -> pl.DataFrame:
         ("fr", "vitamine C, cd'l", ["vitamine", "c", "cd", "l"]),
         ("fr", "presqu'île d'Yeu", ["île", "yeu"]),
         ("en", "The dog's bone, they’re here", ["the", "dog", "bone", "they", "here"]),
+        ("it", "Dell'acqua c'è un'isola, all'alba", ["acqua", "è", "isola", "alba"]),
+        ("de", "l'eau ne` ʼn Æon", ["l", "eau", "ne", "n", "aeon"]),
+        ("en", "ﬁn de l`eau’d", ["fin", "de", "l", "eau"]),
         ("fr", "", []),
         ("fr", None, []),
     ],
@@ -54,6 +63,23 @@ def test_terms_are_stemmed_stopped_and_without_accents() -> None:
     asked = analyzer.term_ids(pl.Series(["sante general", "inconnu de la"]), add_terms=False)
     assert [found.tolist() for found in asked] == [[1, 0], []]
     assert analyzer.vocabulary == {"general": 0, "sant": 1}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "terms"),
+    [
+        ("fr", "Même les maisons à côté", ["maison", "cot"]),
+        ("en", "The même houses", ["meme", "hous"]),
+        ("de", "die Häuser", ["die", "haus"]),
+        ("ja", "the même maisons", ["the", "meme", "maisons"]),
+    ],
+)
+def test_stop_words_and_stems_are_those_of_the_language(
+    language: str, text: str, terms: list[str]
+) -> None:
+    analyzer = Analyzer(language)
+    analyzer.term_ids(pl.Series([text]), add_terms=True)
+    assert list(analyzer.vocabulary) == terms
 
 
 def test_a_word_unknown_to_a_query_can_still_enter_with_a_document() -> None:
@@ -109,6 +135,55 @@ def test_other_mean_lengths_change_k1_and_b_by_hand() -> None:
     assert other.rescale_parameters(own, 1.5, 0.4) == pytest.approx((1.2, 0.25))
 
 
+class Counter:
+    """What a progress display is told."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def start(self, label: str, total: int | None, unit: str) -> None:
+        self.told.append((label, total, unit))
+
+    def advance(self, count: int) -> None:
+        self.told.append(count)
+
+    def finish(self) -> None:
+        self.told.append("end")
+
+
+def test_progress_counts_documents(tmp_path: Path) -> None:
+    parts, asked = snapshot(tmp_path)
+    counter = Counter()
+    search_snapshot(parts, asked, progress=counter)
+    snapshot_bm25_statistics([parts[0], parts[0], parts[1]], progress=counter)
+    bm25([documents(a="eau", b="feu"), documents(c="eau")], queries(q="eau"), progress=counter)
+    assert counter.told == [
+        *(("index", None, "documents"), 1, 1, "end"),
+        *(("statistics", None, "documents"), 1, 1, 1, "end"),
+        *(("index", None, "documents"), 2, 1, "end"),
+    ]
+
+
+def test_texts_of_a_snapshot_are_titles_and_bodies(tmp_path: Path) -> None:
+    parts, asked = snapshot(tmp_path)
+    texts = [frame.rows() for frame in read_documents(parts, "")]
+    assert texts == [[("d1", "Eau\nchaude")], [("d2", "Feu\nfroid")]]
+    assert [frame.rows() for frame in read_documents(parts[1:], "_en")] == [[("d2", "cold fire")]]
+    assert read_query_texts(asked, "_en").rows() == [("q1", "water"), ("q2", "fire")]
+    found = read_document_texts(parts, pl.Series(["d2", "d3"]), "")
+    assert found.rows() == [("d2", "Feu\nfroid")]
+    untranslated = pl.DataFrame(
+        {"doc_id": ["d1", "d2"], "title": None, "text": [None, "feu"]},
+        schema=dict.fromkeys(("doc_id", "title", "text"), pl.String),
+    )
+    untranslated.write_parquet(parts[0])
+    assert [frame.rows() for frame in read_documents(parts[:1], "")] == [
+        [("d1", ""), ("d2", "feu")]
+    ]
+    untranslated.clear().write_parquet(parts[0])
+    assert sum(frame.height for frame in read_documents(parts[:1], "")) == 0
+
+
 def test_a_batch_without_documents_adds_nothing_to_statistics() -> None:
     batches = [documents(a="chat noir"), documents(a="chat").clear(), documents(b="chat")]
     found = compute_collection_statistics(batches, Analyzer("fr"), NoProgress())
@@ -154,9 +229,33 @@ def test_wrong_documents() -> None:
         bm25([], queries(q="eau"))
     with pytest.raises(DataError, match="expected unique document ids"):
         bm25([documents(a="eau"), documents(a="feu")], queries(q="eau"))
-    for wrong in ({"k1": -1}, {"b": 2}, {"depth": 0}):
-        with pytest.raises(UsageError, match="expected"):
-            Bm25Parameters(**wrong)
+    with pytest.raises(UsageError, match="expected a run depth of at least 1, found 0"):
+        Bm25Parameters(depth=0)
+    for k1, b in ((-0.1, 0.5), (1.0, -0.1), (1.0, 1.1)):
+        with pytest.raises(UsageError) as caught:
+            Bm25Parameters(k1=k1, b=b)
+        assert str(caught.value) == (
+            f"BM25: expected k1 >= 0 and b in [0, 1], found k1={k1}, b={b}"
+        )
+    for k1, b in ((0.0, 0.0), (0.0, 1.0)):
+        Bm25Parameters(k1=k1, b=b)
+    assert Bm25Parameters() == Bm25Parameters("fr", 1.2, 0.75, 1000)
+
+
+def test_the_best_documents_are_in_the_order_of_trec_eval() -> None:
+    """Documents b and c are equal as 32-bit floats, and c comes before b; 0 scores nothing."""
+    index = Bm25Index([documents(a="eau", b="eau", x="feu", c="eau", d="eau")])
+    scores = np.array([0.5, 0.7 + 1e-9, 0.0, 0.7, 0.9])
+    assert index.top_documents(scores, 9).tolist() == [4, 3, 1, 0]
+    assert index.top_documents(np.array([0.5, 0.7, 0.0, 0.7, 0.9]), 2).tolist() == [4, 3]
+    assert index.top_documents(np.zeros(5), 2).tolist() == []
+    tied = np.array([0.5, 0.7, 0.5, 0.2, -1.0])
+    assert index.top_hits("q", tied).rows() == [
+        *(("q", "a", 0.5), ("q", "b", 0.7), ("q", "x", 0.5), ("q", "c", 0.2))
+    ]
+    two = Bm25Index([documents(a="eau", b="eau", x="feu", c="eau")], Bm25Parameters(depth=2))
+    assert two.top_hits("q", tied[:4])["doc_id"].to_list() == ["a", "b", "x"]
+    assert two.top_hits("q", np.array([0.5, 0.7, 0.0, 0.0]))["doc_id"].to_list() == ["a", "b"]
 
 
 def snapshot(folder: Path) -> tuple[list[Path], Path]:
@@ -185,8 +284,12 @@ def test_a_snapshot_is_searched_in_either_language(tmp_path: Path, language) -> 
 def test_a_snapshot_that_was_not_translated(tmp_path: Path) -> None:
     parts, asked = snapshot(tmp_path)
     pl.read_parquet(asked).with_columns(text_en=pl.lit(None, pl.String)).write_parquet(asked)
-    with pytest.raises(DataError, match="row of column text_en, found nulls"):
+    with pytest.raises(DataError) as caught:
         search_snapshot(parts, asked, Bm25Parameters("en"))
+    assert str(caught.value) == (
+        f"{asked}: expected text in every row of column text_en, found nulls; the snapshot was not "
+        "translated"
+    )
     snapshot(tmp_path)
     pl.read_parquet(parts[1]).with_columns(text_en=pl.lit(None, pl.String)).write_parquet(parts[1])
     with pytest.raises(DataError, match=r"part-1.parquet: expected text in column text_en"):

@@ -178,6 +178,34 @@ def test_degenerate_inputs_score_between_0_and_1(
         assert sum(found.filter(query_id=query).drop("query_id").row(0)) == 0
 
 
+def test_the_share_of_judged_documents_by_hand() -> None:
+    """Of x, a, b and y, a and b are judged; p has two documents, of which c is judged."""
+    qrels = {"q": {"a": 1, "b": 0}, "p": {"c": 2}, "r": {"a": 1}}
+    run = {"q": {"x": 4.0, "a": 3.0, "b": 2.0, "y": 1.0}, "p": {"c": 2.0, "x": 1.0}}
+    names = [f"Judged@{k}" for k in (1, 2, 3, 4, 10)]
+    assert scores(qrels, run, *names).rows() == [
+        ("p", 1.0, 0.5, 0.5, 0.5, 0.5),
+        ("q", 0.0, 0.5, 2 / 3, 0.5, 0.5),
+        ("r", 0.0, 0.0, 0.0, 0.0, 0.0),
+    ]
+
+
+def test_err_by_hand() -> None:
+    """Grades 0, 2 and 4 at ranks 2, 3 and 4 of a scale up to 4: 3/16 and 15/16 stop."""
+    qrels = {"q": {"a": 0, "b": 2, "c": 4}}
+    run = {"q": {"x": 4.0, "a": 3.0, "b": 2.0, "c": 1.0}}
+    found = scores(qrels, run, "ERR@2", "ERR@3", "ERR", "ERR(max=5)").row(0)
+    at_three, at_four = 3 / 16 / 3, 13 / 16 * 15 / 16 / 4
+    whole = 3 / 32 / 3 + 29 / 32 * 15 / 32 / 4
+    assert found == ("q", *map(pytest.approx, (0, at_three, at_three + at_four, whole)))
+    with pytest.raises(DataError) as caught:
+        scores(qrels, run, "ERR(max=3)")
+    assert str(caught.value) == (
+        "ERR with maximum grade 3: found grade 4 in the judgements; set the parameter max to 4 or "
+        "higher, for example ERR@10(max=4)"
+    )
+
+
 def test_a_negative_grade_is_no_judgement() -> None:
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "p": {"a": 1.0}}
     spam = {"q": {"a": -2, "b": -1, "c": 1, "d": 0}, "p": {"a": -1}}

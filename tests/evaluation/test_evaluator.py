@@ -14,6 +14,7 @@ from repro_eval.Evaluator import RplEvaluator
 
 from builder.errors import DataError, FormatError, MissingExtraError, UsageError
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
+from builder.evaluation.measures.effectiveness import SnapshotScores
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.reports.summary import missing_interval_notes, summary_rows, to_json
 from builder.trec.runs import write_run
@@ -142,6 +143,8 @@ def test_significance_against_the_pivot(make_qrels, make_run) -> None:
     same = pick(table, system="same", topic_set="full", measure="AP")
     assert (same["p"], same["p_holm"]) == (None, None)
     assert same["reason"] == "the differences have no variance"
+    two = pick(table, system="same", topic_set="core", measure="AP")
+    assert (two["value"], two["p"], two["reason"]) == (0, None, "the differences have no variance")
     assert "bm25" not in set(table["system"])
 
 
@@ -160,6 +163,43 @@ def test_a_system_may_lack_a_snapshot(make_qrels, make_run) -> None:
     agreement = evaluation.agreement
     assert set(agreement["reason"]) == {"fewer than two systems have runs for both snapshots"}
     assert set(agreement["systems"]) == {1}
+    rows = agreement.filter(topic_set="core").drop("topic_set").rows()
+    assert rows == [
+        ("2022-06", "2022-07", measure, 1, quantity, None, None, None, None,
+         "fewer than two systems have runs for both snapshots", "the value is undefined")
+        for measure in ("P@1", "AP")
+        for quantity in ("kendall_tau_b", "rbo_ext")
+    ]  # fmt: skip
+
+
+def test_systems_after_one_without_a_run_are_evaluated(make_qrels, make_run) -> None:
+    """`a` has a run for August alone, `b` and the pivot `c` for all months."""
+    months = ("2022-06", "2022-07", "2022-08")
+    qrels = dict.fromkeys(months, make_qrels([("q1", "a", 1), ("q2", "a", 1)]))
+    every = dict.fromkeys(months, make_run({"q1": ["a"], "q2": ["b"]}))
+    runs = {"a": {"2022-08": every["2022-08"]}, "b": every, "c": every}
+    parameters = EvaluationParameters(("P@1",), "c", pairs="consecutive", resamples=0)
+    full = {
+        name: table.filter(topic_set="full")
+        for name, table in tables(evaluate(qrels, runs, parameters)).items()
+        if "topic_set" in table.columns
+    }
+    present = [(month, system) for month in months for system in "abc"]
+    assert full["effectiveness"].select("snapshot", "system").rows() == present[1:3] + present[4:]
+    assert full["significance"].select("snapshot", "system").rows() == [
+        ("2022-06", "b"), ("2022-07", "b"), ("2022-08", "a"), ("2022-08", "b")
+    ]  # fmt: skip
+    pairs = full["persistence"].filter(quantity="arp_to").select("to_snapshot", "system", "value")
+    assert pairs.rows() == [
+        ("2022-07", "b", 0.5), ("2022-07", "c", 0.5),
+        ("2022-08", "a", 0.5), ("2022-08", "b", 0.5), ("2022-08", "c", 0.5),
+    ]  # fmt: skip
+    del runs["c"]["2022-06"]
+    runs["b"] = dict.fromkeys(months, every["2022-08"])
+    later = evaluate(qrels, runs, parameters).significance.filter(topic_set="full")
+    assert later.select("snapshot", "system").rows() == [
+        ("2022-07", "b"), ("2022-08", "a"), ("2022-08", "b")
+    ]  # fmt: skip
 
 
 def tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
@@ -261,6 +301,139 @@ def test_intervals_that_are_missing_have_a_reason(make_qrels, make_run) -> None:
     assert reasons(topic_set="core") == ["the value is undefined"]
 
 
+def hit_world(make_qrels, make_run, hits: dict[str, dict[str, int]], queries: int = 4):
+    """Judgements of one document per query, which a system finds for its first few queries."""
+    months = sorted({month for of in hits.values() for month in of})
+    names = [f"q{number}" for number in range(queries)]
+    qrels = {month: make_qrels([(query, "a", 1) for query in names]) for month in months}
+    runs = {
+        system: {
+            month: make_run({q: ["a" if n < found else "b"] for n, q in enumerate(names)})
+            for month, found in of.items()
+        }
+        for system, of in hits.items()
+    }
+    return qrels, runs
+
+
+def test_intervals_by_hand(make_qrels, make_run) -> None:
+    """With the seed 7, q0 is drawn 1, 1 and 0 times of 5; of the core 0, 0 and 1 times.
+
+    Its P@1 is 1, others have 0: the means are 0.2, 0.2, 0 and 0, 0, 0.2. The bounds lie at 1/40 and
+    39/40, or at 1/4 and 3/4, of the way from the smallest to the largest mean.
+    """
+    qrels, runs = hit_world(make_qrels, make_run, {"s": {"2022-06": 1}}, queries=5)
+    for confidence, full, core in ((0.95, (0.01, 0.2), (0, 0.19)), (0.5, (0.1, 0.2), (0, 0.1))):
+        parameters = EvaluationParameters(("P@1",), resamples=3, seed=7, confidence=confidence)
+        table = evaluate(qrels, runs, parameters).effectiveness
+        bounds = table.select("topic_set", "value", "ci_low", "ci_high", "resamples").rows()
+        assert bounds == [
+            ("full", 0.2, *map(pytest.approx, full), 3),
+            ("core", 0.2, *map(pytest.approx, core), 3),
+        ]
+    with_pivot = replace(parameters, pivot="s")
+    runs["t"] = {"2022-06": make_run({})}
+    (row, _) = evaluate(qrels, runs, with_pivot).significance.rows(named=True)
+    assert (row["value"], row["ci_low"], row["ci_high"]) == pytest.approx((-0.2, -0.2, -0.1))
+    assert (row["system"], row["pivot"], row["resamples"]) == ("t", "s", 3)
+
+
+def test_agreement_by_hand(make_qrels, make_run) -> None:
+    """Rankings c, b, a and b, c, a: of three pairs, one is swapped; agreements 0, 1, 1 at depth d.
+
+    In August all are equal. Each then has rank 1, so that the agreements with July are 2 / 4, 4 / 5
+    and 1. `d` has no run for June.
+    """
+    hits = {
+        "a": {"2022-06": 1, "2022-07": 1, "2022-08": 2},
+        "b": {"2022-06": 2, "2022-07": 3, "2022-08": 2},
+        "c": {"2022-06": 3, "2022-07": 2, "2022-08": 2},
+        "d": {"2022-07": 4, "2022-08": 2},
+    }
+    qrels, runs = hit_world(make_qrels, make_run, hits)
+    parameters = EvaluationParameters(("P@1",), pairs="consecutive", resamples=0, rbo_p=0.5)
+    table = evaluate(qrels, runs, parameters).agreement
+    undefined = (None, None, None, 0, "all systems are tied in one snapshot")
+    none = "no resamples were requested"
+    # d b c a in July: agreements 2 / 5, 4 / 6, 6 / 7 and 1
+    august = 0.4 / 2 + (2 / 3) / 4 + (6 / 7) / 8 + 1 / 16 + 1 / 16
+    expected = [
+        ("2022-06", "2022-07", "P@1", 3, "kendall_tau_b", 1 / 3, None, None, 0, None, none),
+        (
+            "2022-06",
+            "2022-07",
+            "P@1",
+            3,
+            "rbo_ext",
+            1 / 4 + 1 / 8 + 1 / 8,
+            None,
+            None,
+            0,
+            None,
+            none,
+        ),
+        ("2022-07", "2022-08", "P@1", 4, "kendall_tau_b", *undefined, "the value is undefined"),
+        ("2022-07", "2022-08", "P@1", 4, "rbo_ext", august, None, None, 0, None, none),
+    ]
+    for topic_set in ("full", "core"):
+        found = table.filter(topic_set=topic_set).drop("topic_set").rows()
+        assert [row[:5] + row[6:] for row in found] == [row[:5] + row[6:] for row in expected]
+        assert [row[5] for row in found] == pytest.approx([row[5] for row in expected])
+    qrels["2022-08"] = qrels["2022-08"].clear()
+    table = evaluate(qrels, runs, parameters).agreement.filter(to_snapshot="2022-08")
+    assert set(table["reason"]) == {"no judged queries"}
+
+
+def test_reasons_for_undefined_tests_against_the_pivot(make_qrels, make_run) -> None:
+    qrels = {"2022-06": make_qrels([("q1", "a", 1)]), "2022-07": make_qrels([])}
+    runs = {
+        "bm25": dict.fromkeys(qrels, make_run({"q1": ["a"]})),
+        "none": {"2022-07": make_run({"q1": ["a"]})},
+        "s": dict.fromkeys(qrels, make_run({"q1": ["b", "a"]})),
+    }
+    evaluation = evaluate(qrels, runs, EvaluationParameters(("RR",), "bm25", resamples=0))
+    full = evaluation.significance.filter(topic_set="full")
+    columns = ("snapshot", "system", "value", "t", "p", "p_holm", "reason", "ci_reason")
+    few, none = "the test needs at least two queries", "no judged queries"
+    assert full.select(columns).rows() == [
+        ("2022-06", "s", -0.5, None, None, None, few, "no resamples were requested"),
+        ("2022-07", "none", None, None, None, None, none, "the value is undefined"),
+        ("2022-07", "s", None, None, None, None, none, "the value is undefined"),
+    ]
+    effectiveness = evaluation.effectiveness.filter(snapshot="2022-07", topic_set="full")
+    assert effectiveness.select("system", "queries", "value", "reason").rows() == [
+        (system, 0, None, "no judged queries") for system in ("bm25", "none", "s")
+    ]
+    undefined = evaluation.persistence.filter(topic_set="full", system="none")
+    assert dict(undefined.select("quantity", "reason").rows()) == {
+        "arp_from": "no mean score of the system in the first snapshot",
+        "arp_to": "no mean score of the system in the second snapshot",
+        **dict.fromkeys(
+            ("rnd_absolute_drop", "rnd_relative_drop", "re_delta_drop", "ri_from", "delta_ri"),
+            "no mean score of the system in the first snapshot",
+        ),
+        "ri_to": "no mean score of the system in the second snapshot",
+        "effect_ratio": "no mean score of the system in the first snapshot",
+        **dict.fromkeys(("p_unpaired", "p_welch"), "no run for one of the snapshots"),
+    }
+    assert set(undefined.filter(pl.col("quantity").str.starts_with("p_"))["ci_reason"]) == {
+        "p-values have no interval"
+    }
+
+
+def test_p_values_are_corrected_over_all_systems(make_qrels, make_run) -> None:
+    """Differences of s are 1, 1, 1, 0 (t = 3), of t 1, 0, 0, 0 (t = 1), with three degrees."""
+    hits = {"pivot": {"2022-06": 0}, "s": {"2022-06": 3}, "t": {"2022-06": 1}}
+    qrels, runs = hit_world(make_qrels, make_run, hits)
+    table = evaluate(qrels, runs, EvaluationParameters(("P@1",), "pivot", resamples=0)).significance
+    found = table.filter(topic_set="full").select("system", "value", "t", "p", "p_holm").rows()
+    p_s, p_t = 0.0576688856, 0.3910022190
+    assert found == [
+        ("s", 0.75, pytest.approx(3), pytest.approx(p_s), pytest.approx(2 * p_s)),
+        ("t", 0.25, pytest.approx(1), pytest.approx(p_t), pytest.approx(p_t)),
+    ]
+
+
 def test_missing_intervals_are_noted_once_per_reason(make_qrels, make_run) -> None:
     qrels = {f"2022-0{n}": make_qrels([("q1", "a", 1)]) for n in range(1, 6)}
     runs = {"s": {name: make_run({"q1": ["a"]}) for name in qrels}}
@@ -296,6 +469,61 @@ def test_queries_of_releases_are_drawn_jointly_although_their_ids_differ(
     evaluation = evaluate_paths(qrels, [tmp_path / "runs"], EvaluationParameters(("AP",)))
     drop = pick(evaluation.persistence, topic_set="full", quantity="rnd_absolute_drop")
     assert (drop["value"], drop["ci_low"], drop["ci_high"]) == (0, 0, 0)
+
+
+def test_queries_of_releases_are_compared_by_their_keys(tmp_path: Path, make_run) -> None:
+    """June's a and b are July's d and c; e is new. Found: a, c and e."""
+    keys = {"2022-06": {"a": "k1", "b": "k2"}, "2022-07": {"c": "k2", "d": "k1", "e": "e"}}
+    runs = {"2022-06": {"a": ["x"], "b": ["y"]}, "2022-07": {q: ["x"] for q in "ce"}}
+    qrels = {}
+    for name, by_id in keys.items():
+        folder = tmp_path / "c" / "snapshots" / name
+        folder.mkdir(parents=True)
+        qrels[name] = folder / "qrels.parquet"
+        ids = list(by_id)
+        judged = pl.DataFrame({"query_id": ids, "doc_id": ["x"] * len(ids), "grade": 1})
+        judged.write_parquet(qrels[name])
+        aligned = pl.DataFrame({"kind": "query", "id": ids, "key": list(by_id.values())})
+        aligned.filter(pl.col("id") != "e").write_parquet(folder / "release_ids.parquet")
+        write_run(make_run(runs[name]), tmp_path / "runs" / f"s_{name}.txt")
+    found = evaluate_paths(qrels, [tmp_path / "runs"], EvaluationParameters(("P@1",), resamples=0))
+    assert found.query_drops.select("query_id", "drop").rows() == [("a", 1.0), ("b", -1.0)]
+    scores = found.query_scores.select("snapshot", "query_id", "core", "score", "over_pivot")
+    assert scores.rows() == [
+        ("2022-06", "a", True, 1.0, None),
+        ("2022-06", "b", True, 0.0, None),
+        ("2022-07", "c", True, 1.0, None),
+        ("2022-07", "d", True, 0.0, None),
+        ("2022-07", "e", False, 1.0, None),
+    ]
+    counts = found.effectiveness.select("topic_set", "snapshot", "queries", "missing", "value")
+    assert counts.rows() == [
+        ("full", "2022-06", 2, 0, 0.5),
+        ("full", "2022-07", 3, 1, pytest.approx(2 / 3)),
+        ("core", "2022-06", 2, 0, 0.5),
+        ("core", "2022-07", 2, 1, 0.5),
+    ]
+
+
+def test_selected_queries_are_in_the_order_of_their_keys() -> None:
+    scores = SnapshotScores(
+        "2022-06",
+        ("a", "b", "c"),
+        np.array([[[0.1]], [[0.2]], [[0.3]]]),
+        np.array([[True], [False], [False]]),
+        (7,),
+        np.array([False, False, True]),
+        ("k3", "k2", "k1"),
+    )
+    found = scores.select_queries(["k1", "k3", "k9"])
+    assert (found.snapshot, found.query_ids, found.keys) == ("2022-06", ("c", "a"), ("k1", "k3"))
+    assert found.values.tolist() == [[[0.3]], [[0.1]]]
+    assert (found.missing.tolist(), found.irrelevant.tolist()) == (
+        [[False], [True]], [True, False]
+    )  # fmt: skip
+    assert (found.unjudged, found.means().tolist()) == ((7,), [[pytest.approx(0.2)]])
+    none = scores.select_queries([])
+    assert (none.query_ids, np.isnan(none.means()).tolist()) == ((), [[True]])
 
 
 def test_differences_by_rounding_are_no_drops(make_qrels, make_run) -> None:
@@ -484,6 +712,16 @@ def test_splits(tmp_path: Path, make_qrels, make_run) -> None:
     assert set(found.query_scores["query_id"]) == {"q2", "q3", "q4"}
     assert set(found.effectiveness["unjudged"]) == {1, 2}
     assert "|splits:test|" in found.signature()
+    both = evaluate_paths(paths, [tmp_path / "runs"], replace(QUICK, splits=("test", "train")))
+    assert "|splits:test+train|" in both.signature()
+    assert both.effectiveness.equals(
+        evaluate_paths(paths, [tmp_path / "runs"], QUICK).effectiveness
+    )
+    with pytest.raises(DataError) as caught:
+        evaluate_paths(paths, [tmp_path / "runs"], replace(QUICK, splits=("dev", "heldout")))
+    assert str(caught.value) == (
+        "expected judged queries of the splits dev, heldout in at least one snapshot, found none"
+    )
     with pytest.raises(UsageError, match="filter judgements in memory"):
         evaluate(qrels, runs, parameters)
 

@@ -10,7 +10,7 @@ import pytest
 from builder.collection.read import Snapshot
 from builder.errors import UsageError
 from builder.evaluation.baselines.bm25 import Bm25Index, Bm25Parameters
-from builder.evaluation.baselines.expansion import search_expanded_queries
+from builder.evaluation.baselines.expansion import EXPANDED, search_expanded_queries
 from builder.evaluation.baselines.feedback import FEEDBACK, read_earlier_feedback
 from builder.evaluation.baselines.keyqueries import KeyQueryParameters, find_keyqueries
 from builder.evaluation.baselines.rm3 import Rm3Parameters, rm3
@@ -118,6 +118,46 @@ def test_scores_of_an_expanded_query_are_weighted_sums() -> None:
     )
 
 
+def test_documents_without_a_term_of_the_index_are_no_feedback() -> None:
+    """rouge is not in the index; of the two others, the first is used."""
+    index = index_of(CORPUS, keep_terms=False)
+    known = feedback(
+        ("q", "e0", 2, "rouge"), ("q", "e1", 1, "chien noir"), ("q", "e2", 1, "blanc"),
+        ("p", "e0", 2, "rouge"),
+    )  # fmt: skip
+    parameters = Rm3Parameters(fb_docs=1, original_weight=0)
+    expanded = rm3(index, queries(q="chat"), known, parameters)
+    assert expanded.rows() == [("q", "judged", ["noir", "chien"], [0.5, 0.5])]
+    assert expanded.schema == pl.Schema(EXPANDED)
+    two = rm3(index, queries(q="chat"), known, Rm3Parameters(fb_docs=2, original_weight=0))
+    assert expanded_terms(two) == pytest.approx({"blanc": 0.5, "noir": 0.25, "chien": 0.25})
+
+
+def test_the_ten_best_terms_of_the_ten_best_documents_are_used_unless_numbers_are_given() -> None:
+    """Each of eleven documents has its own word and the word of all."""
+    words = [f"mot{number:02}" for number in range(11)]
+    index = index_of({word: f"{word} chat" for word in words})
+    known = feedback(*(("q", word, 1, f"{word} chat") for word in words))
+    found = expanded_terms(rm3(index, queries(q="chat"), known))
+    assert list(found) == ["chat", *words[:9]]
+    # P(chat|R) is 1/2, of ten words 1/20; nine of them remain with chat: 10/19 and 1/19
+    assert found["chat"] == pytest.approx(0.5 + 0.5 * 10 / 19)
+    assert found["mot08"] == pytest.approx(0.5 / 19)
+
+
+def test_runs_of_expanded_queries_have_a_tag_and_a_depth() -> None:
+    index = Bm25Index(
+        [pl.DataFrame({"doc_id": list(CORPUS), "text": list(CORPUS.values())})],
+        Bm25Parameters("fr", depth=1),
+    )
+    expanded = find_keyqueries(index, queries(q="chat", none="le"), feedback())
+    run = search_expanded_queries(index, queries(q="chat", none="le"), expanded)
+    assert (run.tag, run.depth) == ("expanded", 1)
+    with pytest.raises(UsageError, match="the index does not contain document terms"):
+        index.document_term_ids(0)
+    assert run.ranking.select("query_id", "doc_id").rows() == [("q", "d1")]
+
+
 ANIMALS = {
     "d1": "chat noir nuit",
     "d2": "chat noir jour",
@@ -142,6 +182,33 @@ def test_a_keyquery_ranks_the_relevant_document_first_with_the_fewest_terms() ->
         index, queries(q="chat"), both, KeyQueryParameters(top=2, min_results=1, max_terms=2)
     )
     assert expanded.row(0)[2] == ["chat", "noir"]
+
+
+def test_relevant_documents_that_a_keyquery_does_not_find_count_nothing() -> None:
+    """chat alone ranks d1 first, DCG 1; chat + chien tie d1 and d2 at rank 2, DCG 2 / log2(3)."""
+    index = index_of({"d1": "chat", "d2": "chien"}, keep_terms=False)
+    known = feedback(("q", "d1", 1, "chat"), ("q", "d2", 1, "chien"))
+    parameters = KeyQueryParameters(min_results=1)
+    expanded = find_keyqueries(index, queries(q="chat"), known, parameters)
+    assert expanded.row(0) == ("q", "judged", ["chat", "chien"], [1.0, 1.0])
+    alone = KeyQueryParameters(min_results=1, top=1)
+    assert find_keyqueries(index, queries(q="chat"), known, alone).row(0)[2] == ["chat"]
+    # mot ties d1, d2 and d3 at rank 3: with 2 / log2(4), it is no better than chat
+    index = index_of({"d1": "chat mot", "d2": "chien mot", "d3": "loup mot"}, keep_terms=False)
+    known = feedback(("q", "d1", 1, "chat mot"), ("q", "d2", 1, "chien mot"))
+    single = KeyQueryParameters(min_results=1, max_terms=1)
+    assert find_keyqueries(index, queries(q="chat mot"), known, single).row(0)[2] == ["chat"]
+
+
+@pytest.mark.parametrize(("least", "terms"), [(4, ["nuit", "chat", "noir"]), (5, None)])
+def test_a_keyquery_finds_at_least_so_many_documents(least: int, terms: list[str] | None) -> None:
+    """nuit, chat or noir is in all documents but d5."""
+    index = index_of(ANIMALS, keep_terms=False)
+    known = feedback(("q", "d1", 1, "chat noir nuit"))
+    parameters = KeyQueryParameters(top=1, min_results=least)
+    assert find_keyqueries(index, queries(q="nuit"), known, parameters)["terms"].to_list() == [
+        terms
+    ]
 
 
 def test_a_query_without_a_keyquery_is_unchanged() -> None:
@@ -182,6 +249,15 @@ def test_candidates_are_the_terms_of_the_query_and_the_most_specific_of_the_docu
         index, queries(q="jour"), known, KeyQueryParameters(fb_terms=1, top=1, min_results=1)
     )
     assert expanded.row(0)[2] == ["jour", "blanc"]
+
+
+def test_of_equally_probable_terms_the_rarer_is_a_candidate() -> None:
+    """chien is in two documents, noir in three. chien + nuit has d4 alone on top."""
+    index = index_of(ANIMALS, keep_terms=False)
+    known = feedback(("q", "d4", 1, "chien noir nuit"))
+    parameters = KeyQueryParameters(fb_terms=1, top=1, min_results=1)
+    expanded = find_keyqueries(index, queries(q="nuit"), known, parameters)
+    assert expanded.row(0)[2] == ["nuit", "chien"]
 
 
 def test_only_the_rarest_terms_of_a_long_query_are_candidates() -> None:

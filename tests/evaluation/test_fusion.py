@@ -62,8 +62,11 @@ def test_a_written_fusion_reads_back_in_the_same_order(make_run, tmp_path: Path)
 
 def test_nothing_to_fuse(make_run) -> None:
     for runs, k in (([], 60), ([make_run({})], -1)):
-        with pytest.raises(UsageError, match="rank fusion"):
+        with pytest.raises(UsageError) as caught:
             reciprocal_rank_fusion(runs, k=k)
+        assert str(caught.value) == (
+            f"rank fusion: expected at least one run and k >= 0, found {len(runs)} runs and k={k}"
+        )
     assert reciprocal_rank_fusion([make_run({})]).ranking.is_empty()
 
 
@@ -99,6 +102,17 @@ def test_rerank_moves_scored_documents_of_the_top(make_run) -> None:
     assert ranking(again, "p") == ["a", "b"]
     assert again.ranking.filter(query_id="q")["score"].to_list() == [5.0, 4.0, 3.0, 2.0, 1.0]
     assert ranking(rerank(run, given_scores, top=5, depth=2)) == ["e", "c"]
+
+
+def test_a_hundred_documents_are_reranked_unless_another_number_is_given(make_run) -> None:
+    names = [f"d{number:03}" for number in range(102)]
+    run = make_run({"q": names})
+    again = rerank(run, scores([("q", "d100", 2.0), ("q", "d099", 1.0)]))
+    assert ranking(again) == ["d099", *names[:99], "d100", "d101"]
+    assert (again.tag, again.depth) == ("rerank", None)
+    fused = reciprocal_rank_fusion([run])
+    assert (fused.tag, fused.depth, ranking(fused)) == ("rrf", None, names)
+    assert fused.ranking["score"][0] == pytest.approx(1 / 61)
 
 
 def test_ties_keep_the_old_order(make_run) -> None:

@@ -76,6 +76,16 @@ def test_an_unknown_measure_is_refused(name: str) -> None:
     assert str(caught.value).startswith(f"measure 'ir_measures:{name}': unknown to ir_measures (")
 
 
+def test_a_measure_without_a_provider_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert str(parse_measure(" ir_measures:AP(rel=2)@5 ")) == "ir_measures:AP(rel=2)@5"
+    monkeypatch.setattr(ir_measures.DefaultPipeline, "providers", [])
+    with pytest.raises(UsageError) as caught:
+        parse_measure("ir_measures:AP")
+    assert str(caught.value) == (
+        "measure 'ir_measures:AP': no installed provider of ir_measures supports it"
+    )
+
+
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     with pytest.raises(MissingExtraError, match=r"\[ir-measures\]"):

@@ -115,6 +115,9 @@ def test_numbers_in_names_of_snapshots_are_ordered_by_value(tmp_path: Path) -> N
         (["2022-06", "heldout"], "2022-06, heldout"),
         (["lag6", "lag8", "lag10"], None),
         (["2022-06", "2022-07-15"], None),
+        (["round", "round1"], None),
+        (["a1b1", "a2b1"], None),
+        (["a1b1", "a2b2"], "a1b1, a2b2"),
         (["short"], None),
     ],
 )

@@ -1,6 +1,7 @@
 """Dense search and the qrel boost, by hand."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -59,6 +60,97 @@ def test_vectors_that_do_not_fit_are_refused(
         dense_search(*paths)
 
 
+@pytest.mark.parametrize("rows", [2, 4])
+def test_documents_with_the_score_at_the_last_rank_are_ranked_by_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """The batches of two have a, b and c, d: c ties with b, and d is the best."""
+    monkeypatch.setattr(dense, "BATCH_ROWS", rows)
+    documents = {"a": [0.0], "b": [1.0], "c": [1.0], "d": [2.0]}
+    paths = write(tmp_path / "d.parquet", "doc_id", documents), tmp_path / "q.parquet"
+    write(paths[1], "query_id", {"q": [1.0]})
+    for depth, order in ((1, "d"), (2, "dc"), (3, "dcb"), (4, "dcba"), (5, "dcba")):
+        run = dense_search(*paths, depth=depth)
+        assert run.ranking["doc_id"].to_list() == list(order)
+    assert (run.tag, run.depth, dense_search(*paths).depth) == ("dense", 5, 1000)
+
+
+UNEQUAL = "q.parquet: expected vectors of the same length, found lengths"
+NOT_FINITE = "d.parquet: expected an id and a vector of finite numbers in every row"
+
+
+@pytest.mark.parametrize(
+    ("documents", "queries", "message"),
+    [
+        ({"a": [1.0]}, {"q": [1.0], "p": [1.0, 2.0]}, f"{UNEQUAL} ['1', '2']"),
+        ({"a": [1.0]}, {"q": []}, f"{UNEQUAL} ['0']"),
+        ({"a": [1.0]}, {"q": None}, f"{UNEQUAL} ['None']"),
+        (
+            {"a": [1.0], "b": None},
+            {"q": [1.0]},
+            "d.parquet: expected vectors of length 1, found lengths ['1', 'None']",
+        ),
+        ({"a": [1.0, None]}, {"q": [1.0, 0.0]}, NOT_FINITE),
+        ({None: [1.0]}, {"q": [1.0]}, NOT_FINITE),
+        ({"a": [float("inf")]}, {"q": [1.0]}, NOT_FINITE),
+        ({}, {"q": [1.0]}, "d.parquet: expected documents with unique ids, found no documents"),
+    ],
+)
+def test_messages_about_vectors(
+    tmp_path: Path, documents: dict[str, Any], queries: dict[str, Any], message: str
+) -> None:
+    paths = tmp_path / "d.parquet", tmp_path / "q.parquet"
+    tables = {"doc_id": documents, "query_id": queries}
+    for path, (column, vectors) in zip(paths, tables.items(), strict=True):
+        columns = {column: list(vectors), "vector": list(vectors.values())}
+        schema = {column: pl.String, "vector": pl.List(pl.Float32)}
+        pl.DataFrame(columns, schema=schema).write_parquet(path)
+    with pytest.raises(DataError) as caught:
+        dense_search(*paths)
+    assert str(caught.value) == f"{tmp_path}/{message}"
+
+
+def test_ids_of_vectors_are_unique_and_a_file_may_have_no_queries(tmp_path: Path) -> None:
+    paths = tmp_path / "d.parquet", tmp_path / "q.parquet"
+    one = write(tmp_path / "one.parquet", "doc_id", {"a": [1.0]})
+    write(paths[1], "query_id", {"q": [1.0]})
+    pl.concat([pl.read_parquet(one)] * 2).write_parquet(paths[0])
+    with pytest.raises(DataError) as caught:
+        dense_search(*paths)
+    assert str(caught.value) == (
+        f"{paths[0]}: expected documents with unique ids, found duplicates"
+    )
+    queries = pl.read_parquet(paths[1])
+    pl.concat([queries] * 2).write_parquet(paths[1])
+    with pytest.raises(DataError) as caught:
+        dense_search(one, paths[1])
+    assert str(caught.value) == f"{paths[1]}: expected unique query ids, found duplicates"
+    queries.clear().write_parquet(paths[1])
+    assert dense_search(one, paths[1]).ranking.is_empty()
+    with pytest.raises(UsageError, match="expected a run depth of at least 1, found 0"):
+        dense_search(one, paths[1], depth=0)
+
+
+def test_a_boost_ignores_negative_grades_and_keeps_the_depth(make_qrels, make_run) -> None:
+    """Without the grade -1, a has a mean grade of 2, b of 1/2; scaled scores are 0 and 1."""
+    run = make_run({"q": ["b", "a"]}, depth=7)
+    judged = [
+        make_qrels([("q", "a", 2), ("q", "b", 1)]),
+        make_qrels([("q", "a", -1), ("q", "b", 0)]),
+    ]
+    boosted = qrel_boost(run, judged)
+    assert (boosted.tag, boosted.depth) == ("boost", 7)
+    assert boosted.ranking.select("doc_id", "score").rows() == [("a", 2.0), ("b", 1.5)]
+    plain = qrel_boost(run, judged, weight=0, tag="t")
+    assert plain.ranking.select("doc_id", "score").rows() == [("b", 1.0), ("a", 0.0)]
+    with pytest.raises(UsageError) as caught:
+        qrel_boost(run, judged, weight=-0.5)
+    assert str(caught.value) == (
+        "qrel boost: expected at least one table of judgements and a weight >= 0, found 2 tables "
+        "and weight -0.5"
+    )
+
+
 def test_qrel_boost_by_hand(make_qrels, make_run) -> None:
     run = make_run({"q1": ["a", "b", "c"], "q2": ["a"]})
     june = make_qrels([("q1", "c", 2), ("q1", "b", 0), ("q1", "new", 1), ("q3", "a", 2)])
@@ -97,7 +189,7 @@ def test_judgements_of_no_document_of_the_run_cannot_boost(make_qrels, make_run)
 
 def test_boost_of_infinite_scores(tmp_path: Path, make_qrels) -> None:
     path = tmp_path / "run.txt"
-    path.write_text("q1 Q0 a 1 1 t\nq1 Q0 b 2 -inf t\n")
+    path.write_text("q1 Q0 a 1 1 t\nq1 Q0 b 2 -inf t\nq2 Q0 c 1 inf t\n")
     with pytest.raises(DataError) as caught:
         qrel_boost(read_run(path), [make_qrels([("q1", "a", 1)])])
     assert str(caught.value) == (

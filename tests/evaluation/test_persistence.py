@@ -126,6 +126,23 @@ def test_every_value_is_finite_or_has_a_reason(
                 "delta_ri": "zero mean score of the pivot in the first snapshot",
             },
         ),
+        (
+            [0.5, 0.0],
+            [0.1, 0.0],
+            {
+                "ri_to": "zero mean score of the pivot in the second snapshot",
+                "delta_ri": "zero mean score of the pivot in the first snapshot",
+            },
+        ),
+        (
+            [np.nan, 0.0],
+            [np.nan, 0.0],
+            {
+                "re_delta_drop": "no mean score of the system in the first snapshot",
+                "ri_to": "no mean score of the system in the second snapshot",
+                "delta_ri": "no mean score of the system in the first snapshot",
+            },
+        ),
         ([0.5, 0.4], [0.1, 0.0], {"ri_to": "zero mean score of the pivot in the second snapshot"}),
         (
             [0.1 + 0.2, 0.3],

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError, UsageError
-from builder.evaluation.runs.qrels import read_qrels
+from builder.evaluation.runs.qrels import check_qrels, read_qrels
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "longeval-web"
 
@@ -57,7 +57,7 @@ def test_wrong_tables(tmp_path: Path) -> None:
     pl.DataFrame(twice).write_parquet(path)
     with pytest.raises(DataError, match="several grades for query 'q' and document 'd'"):
         read_qrels(path)
-    half = {"query_id": ["q", "q"], "doc_id": ["d", "e"], "grade": [1.0, 0.5]}
+    half = {"query_id": ["q"] * 3, "doc_id": ["d", "e", "f"], "grade": [1.0, 0.5, 1.5]}
     pl.DataFrame(half).write_parquet(path)
     message = "qrels.parquet: expected integers as grades, found 0.5 for query 'q' and document 'e'"
     with pytest.raises(DataError, match=message):
@@ -66,6 +66,42 @@ def test_wrong_tables(tmp_path: Path) -> None:
     text.write_text("q 0 d 1\n")
     with pytest.raises(UsageError, match=r"only supported for the qrels\.parquet"):
         read_qrels(text, ["test"])
+
+
+@pytest.mark.parametrize("column", ["query_id", "doc_id", "grade"])
+def test_every_row_needs_a_query_a_document_and_a_grade(column: str) -> None:
+    rows = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["d", "e"], "grade": [1, 0]})
+    holed = rows.with_columns(
+        pl.when(pl.col("doc_id") == "e").then(None).otherwise(pl.col(column)).alias(column)
+    )
+    with pytest.raises(DataError) as caught:
+        check_qrels(holed, "June")
+    assert str(caught.value) == (
+        "June: every row must have a query, a document and a grade; found nulls"
+    )
+
+
+def test_judgements_in_memory_are_cast_and_sorted() -> None:
+    """A document may be judged for several queries, and ids may be numbers."""
+    rows = pl.DataFrame({"grade": [2.0, 0.0, -1.0], "doc_id": [7, 8, 7], "query_id": [2, 1, 1]})
+    found = check_qrels(rows, "June")
+    assert found.schema == {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Int32}
+    assert found.rows() == [("1", "7", -1), ("1", "8", 0), ("2", "7", 2)]
+    several = pl.concat([rows, rows.tail(2)])
+    with pytest.raises(DataError) as caught:
+        check_qrels(several, "June")
+    assert str(caught.value) == (
+        "June: expected one grade per query and document, found several grades for query '1' and "
+        "document '8'"
+    )
+
+
+def test_the_size_of_a_trec_file_has_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("q1 0 d1 1\n")
+    assert read_qrels(path, max_bytes=10).height == 1
+    with pytest.raises(FormatError, match="expected at most 9 bytes after decompression"):
+        read_qrels(path, max_bytes=9)
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the published releases are not here")

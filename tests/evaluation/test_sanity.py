@@ -38,6 +38,50 @@ def test_bm25_finds_every_document_and_no_document_of_another_query(tmp_path: Pa
     ]
 
 
+def test_means_of_a_snapshot_by_hand(tmp_path: Path) -> None:
+    """q1 (chat) finds d1 and d4, of which d4 is ranked first; q2 (chien) finds nothing judged.
+
+    The rank 2 of d1 has the gain 1 / log2(3), the ideal is 1. With the judgements of q1, q2 finds
+    nothing; with those of q2, q1 finds d4 first.
+    """
+    june = write_snapshot(tmp_path, "2022-06", ["cat", "dog", "rabbit"])
+    documents = pl.read_parquet(june.document_files()[0])
+    more = documents.head(1).with_columns(doc_id=pl.lit("d4"))
+    pl.concat([documents, more]).write_parquet(june.document_files()[0])
+    qrels = {"query_id": ["q1", "q2"], "doc_id": ["d1", "d4"], "grade": [1, 1]}
+    pl.DataFrame(qrels).write_parquet(june.folder / "qrels.parquet")
+    (row,) = run_sanity_check([june], {"fr": ""})
+    ndcg = 0.6309297536 / 2
+    assert row == SanityCheckRow(
+        "fr", "2022-06", 2, pytest.approx(ndcg), pytest.approx(0.05), pytest.approx(0.5)
+    )
+
+
+def test_a_snapshot_without_queries_is_not_searched(tmp_path: Path) -> None:
+    june = write_snapshot(tmp_path, "2022-06", ["cat", "dog", "rabbit"])
+    queries = june.folder / "queries.parquet"
+    pl.read_parquet(queries).clear().write_parquet(queries)
+    assert run_sanity_check([june], {"fr": ""}) == []
+
+
+def test_progress_of_a_sanity_check_counts_documents(tmp_path: Path) -> None:
+    told: list[object] = []
+
+    class Listener:
+        def start(self, label: str, total: int | None, unit: str) -> None:
+            told.append((label, total, unit))
+
+        def advance(self, count: int) -> None:
+            told.append(count)
+
+        def finish(self) -> None:
+            told.append("end")
+
+    june = write_snapshot(tmp_path, "2022-06", ["cat", None, "rabbit"])
+    run_sanity_check([june], {"fr": "", "en": "_en"}, progress=Listener())
+    assert told == [("index", None, "documents"), 3, "end"]
+
+
 def test_a_snapshot_without_judgements_has_no_means(tmp_path: Path) -> None:
     june = write_snapshot(tmp_path, "2022-06", ["cat", "dog", "rabbit"])
     path = june.folder / "qrels.parquet"

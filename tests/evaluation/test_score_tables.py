@@ -1,5 +1,6 @@
 """Per-query scores of other tools: trec_eval -q and CSV give the same evaluation as the run."""
 
+import gzip
 import os
 from pathlib import Path
 
@@ -7,7 +8,13 @@ import pytest
 
 from builder.errors import FormatError, UsageError
 from builder.evaluation import EvaluationParameters, evaluate_paths
-from builder.evaluation.runs.score_tables import is_score_table, read_score_table
+from builder.evaluation.measures.effectiveness import RunScorer
+from builder.evaluation.measures.registry import parse_measures
+from builder.evaluation.runs.score_tables import (
+    is_score_table,
+    read_run_scores,
+    read_score_table,
+)
 from builder.trec.runs import read_run
 
 QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 a 1\nq3 0 a 1\n"
@@ -47,8 +54,25 @@ def test_a_table_is_evaluated_as_its_run(tmp_path: Path, name: str, text: str) -
     ("text", "message"),
     [
         ("map\tq1\tnan\n", "finite value"),
-        ("map\tq1\t0.5\nmap\tq1\t0.6\n", "several values of AP for query 'q1'"),
-        ("map\tq1\t0.5\nmap q1\n", "found 'map q1'"),
+        (
+            "map q2 0.5\nmap q2 0.5\nmap q1 0.5\nP_1 q1 1\nmap q1 0.6\n",
+            "expected one score per query and measure, found several values of AP for query 'q1'$",
+        ),
+        (
+            "map q2 1.5\nmap q1 7\n",
+            "expected scores of AP from 0 to 1, found 7.0 for query 'q1'; divide percentages by",
+        ),
+        (
+            "map\tq1\t0.5\n\nmap q1\n",
+            r"s\.eval, line 3: expected `measure query value`, found 'map q1'$",
+        ),
+        ("map\tq1\t0.5\nall\r\n", "line 2: expected `measure query value`, found 'all'$"),
+        (f"map\tq1\t0.5\n{'x ' * 41}\n", f"line 2: .*, found '{'x ' * 40}'$"),
+        (
+            f"map\tq1\t{'x' * 41}\n",
+            f"line 1: expected a finite value in column 3, found '{'x' * 40}'$",
+        ),
+        ("map\tq1\tinf\n", "line 1: expected a finite value in column 3, found 'inf'$"),
         (
             "query_id,measure,score\nq1,AP,high\n",
             r"s\.eval, line 2: expected a finite number in column 'score', found 'high'$",
@@ -170,6 +194,79 @@ def test_scores_out_of_range_are_refused(tmp_path: Path, text: str) -> None:
         assert read_score_table(path).rows() == [("q1", "AP", score)]
     path.write_text("query_id,measure,score\nq1,ir_measures:NumRet,12\n")
     assert read_score_table(path)["score"].to_list() == [12.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_table"),
+    [
+        ("map q1 0.5\nx\n", True),
+        ("\ufeff\n \r\nP_10\tq1\t0.5\r\n", True),
+        ("query_id,measure,score\n", True),
+        ("measure;qid;value\n", True),
+        ('"score" "measure"\n', True),
+        ("measure,query_id,grade\n", False),
+        ("query_id,score\n", False),
+        ("map q1\n", False),
+        ("map all 0.5 x\n", False),
+        ("0 q1 0.5\n", False),
+        ("q1 Q0 d1 1 0.5 t\n", False),
+        ("", False),
+        ("\n", False),
+    ],
+)
+def test_what_is_taken_for_a_table_of_scores(tmp_path: Path, text: str, is_table: bool) -> None:
+    path = tmp_path / "s.txt"
+    for data in (text.encode(), gzip.compress(text.encode())):
+        path.write_bytes(data)
+        assert is_score_table(path) is is_table
+    assert not is_score_table(tmp_path)
+    assert not is_score_table(tmp_path / "absent.txt")
+
+
+def test_summaries_and_unknown_measures_of_trec_eval_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "s.eval"
+    path.write_text(
+        "runid all x y\nmap q2 0.5\n\nndcg_cut_10\tq1 1\ngm_map q1 0.1\nmap q1 -0.0000005\n"
+        "map all 0.3\nnum_q all\n"
+    )
+    assert read_score_table(path).rows() == [
+        ("q1", "AP", -0.0000005), ("q1", "nDCG@10", 1.0), ("q2", "AP", 0.5)
+    ]  # fmt: skip
+
+
+def test_scores_of_queries_that_were_not_judged_are_counted(make_qrels, tmp_path: Path) -> None:
+    """q2 is missing, and three other queries have scores."""
+    path = tmp_path / "s.eval"
+    path.write_text("".join(f"map q{n} 0.{n}\nrecip_rank q{n} 1\n" for n in (3, 1, 4, 5, 6)))
+    scorer = RunScorer(
+        make_qrels([(query, "a", 1) for query in ("q1", "q2", "q3")]), parse_measures(["RR", "AP"])
+    )
+    scores = read_run_scores(path, scorer)
+    assert scores.values.tolist() == [[1.0, 0.1], [0.0, 0.0], [1.0, 0.3]]
+    assert (scores.missing.tolist(), scores.unjudged) == ([False, True, False], 3)
+    path.write_text("map q1 0.1\nrecip_rank q4 0.1\nmap q3 0.3\n")
+    with pytest.raises(FormatError) as caught:
+        read_run_scores(path, scorer)
+    assert str(caught.value) == f"{path}: expected a score of RR for query 'q1', found none"
+    path.write_text("map q1 0.1\nP_5 q1 0.2\n")
+    with pytest.raises(UsageError) as wrong:
+        read_run_scores(path, scorer)
+    assert str(wrong.value) == f"{path}: expected scores for RR, found AP, P@5"
+
+
+def test_rows_without_a_system_or_a_snapshot_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("system,snapshot,query_id,measure,score\nA,2022-06,q,AP,1\n,,p,AP,0\n")
+    assert read_score_table(path, "2022-06").rows() == [("p", "AP", 0.0), ("q", "AP", 1.0)]
+    path.write_text("snapshot,query_id,measure,score\n,q,AP,1\n")
+    assert read_score_table(path, "2022-06").height == 1
+    path.write_text("snapshot,query_id,measure,score\n1,q,AP,1\n2,p,AP,1\n")
+    with pytest.raises(FormatError) as caught:
+        read_score_table(path)
+    assert str(caught.value) == (
+        f"{path}: expected scores of one snapshot, found 1, 2; write one file per system and "
+        "snapshot, named after both"
+    )
 
 
 def test_a_named_pipe_is_an_error(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from builder.errors import FormatError, UsageError
 from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.checker import check_run, check_submissions
-from builder.evaluation.runs.metadata import read_nearest_metadata
+from builder.evaluation.runs.metadata import RunMetadata, read_nearest_metadata
 from builder.trec.runs import read_run
 
 METADATA = """
@@ -90,6 +90,121 @@ def test_metadata_that_is_no_mapping_is_refused(tmp_path: Path, text: str) -> No
         read_nearest_metadata(tmp_path / "run.txt")
 
 
+@pytest.mark.parametrize("name", ["TEAM.ZIP", "team.download"])
+def test_a_zip_is_known_by_its_name_or_its_content(tmp_path: Path, name: str) -> None:
+    path = archive(tmp_path / name, **{"run.txt": "q Q0 d 1 1 t\n"})
+    with extract_archives([tmp_path, path]) as (other, folder):
+        assert other == tmp_path
+        assert [file.name for file in folder.iterdir()] == ["run.txt"]
+        assert folder.name == name.partition(".")[0]
+    unpacked = tmp_path / "unpacked.zip"
+    unpacked.mkdir()
+    with extract_archives([unpacked]) as given:
+        assert given == [unpacked]
+    text = tmp_path / "text.ZIP"
+    text.write_text("q Q0 d 1 1 t\n")
+    with pytest.raises(FormatError) as caught, extract_archives([text]):
+        pass
+    assert str(caught.value) == f"{text}: damaged zip archive: File is not a zip file"
+
+
+def test_archives_of_the_same_name_are_extracted_apart(tmp_path: Path) -> None:
+    paths = [tmp_path / "a" / "team.zip", tmp_path / "b" / "team.zip"]
+    for path in paths:
+        path.parent.mkdir()
+        archive(path, **{"2022-06.txt": f"q Q0 {path.parent.name} 1 1 t\n"})
+    with extract_archives(paths) as folders:
+        texts = [(folder / "2022-06.txt").read_text() for folder in folders]
+        assert texts == ["q Q0 a 1 1 t\n", "q Q0 b 1 1 t\n"]
+
+
+def test_folders_of_an_archive_and_files_of_a_mac_are_no_runs(tmp_path: Path) -> None:
+    path = tmp_path / "team.zip"
+    with zipfile.ZipFile(path, "w") as out:
+        for name in ("bm25/", "__MACOSX/bm25/._2022-06.txt", "bm25\\2022-06.txt", "2022-07.txt"):
+            out.writestr(name, "" if name.endswith("/") else "q Q0 d 1 1 t\n")
+    with extract_archives([path]) as (folder,):
+        files = [file.relative_to(folder).as_posix() for file in folder.rglob("*.*")]
+        assert sorted(files) == ["2022-07.txt", "bm25/2022-06.txt"]
+
+
+def test_members_of_an_archive_share_a_limit(tmp_path: Path) -> None:
+    path = archive(tmp_path / "team.zip", one="x" * 3000, two="x" * 2000)
+    with extract_archives([path], 5000) as (folder,):
+        assert [file.stat().st_size for file in sorted(folder.iterdir())] == [3000, 2000]
+    with pytest.raises(FormatError) as caught, extract_archives([path], 4999):
+        pass
+    assert str(caught.value) == (
+        f"{path}: expected at most 4999 bytes after decompression, found more; split the file, or "
+        "raise the limit (parameter max_bytes) if you trust the file"
+    )
+
+
+def test_an_archive_with_a_password_is_refused(tmp_path: Path) -> None:
+    """The first bit of the flags, in the directory at the end of the archive, says so."""
+    path = archive(tmp_path / "team.zip", **{"2022-06.txt": "x"})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] = 1
+    path.write_bytes(data)
+    with pytest.raises(FormatError) as caught, extract_archives([path]):
+        pass
+    assert str(caught.value) == (
+        f"{path}: expected an archive without a password, found an encrypted one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "team", "system", "resources"),
+    [
+        ("actor: {name: Ann}\nsystem: s\n", "Ann", "s", None),
+        ("actor: {name: Ann, team: T}\nsystem: s\ntag: t\n", "T", "t", None),
+        ("actor: Ann\ntag: 7\n", None, "7", None),
+        ("actor: {team: ''}\ntag:\nresources: none\n", None, None, None),
+        ("resources: {cpu: [a, b], gpu:, ram: {0: 1, unit: GB}}\n", None, None,
+         "cpu=['a', 'b']; ram.0=1; ram.unit=GB"),
+        (f"tag: {'x' * 201}\n", None, "x" * 200, None),
+        ("platform: {a: {b: {c: {d: {e: {f: {g: {h: {i: 1}}}}}}}}}\n", None, None,
+         "a.b.c.d.e.f.g.h={'i': 1}"),
+    ],
+)  # fmt: skip
+def test_fields_of_metadata(
+    tmp_path: Path, text: str, team: str | None, system: str | None, resources: str | None
+) -> None:
+    path = tmp_path / "ir-metadata.yml"
+    path.write_text(text)
+    assert read_nearest_metadata(tmp_path / "run.txt") == RunMetadata(path, team, system, resources)
+
+
+def test_the_nearest_metadata_of_any_name_are_read(tmp_path: Path) -> None:
+    """Of two files in a folder, `ir-metadata.yml` is read."""
+    run = tmp_path / "team" / "bm25" / "2022-06" / "run.txt"
+    run.parent.mkdir(parents=True)
+    assert read_nearest_metadata(run) is None
+    nearer = ("team/ir_metadata.yaml", "team/bm25/ir_metadata.yml")
+    nearest = ("team/bm25/2022-06/ir-metadata.yaml", "team/bm25/2022-06/ir-metadata.yml")
+    for name in (*nearer, *nearest):
+        (tmp_path / name).write_text("tag: t\n")
+        about = read_nearest_metadata(run)
+        assert about is not None
+        assert about.path == tmp_path / name
+
+
+def test_metadata_of_more_than_a_mebibyte_or_another_encoding_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ir-metadata.yml"
+    path.write_text("tag: t #" + "x" * (2**20 - 7))
+    with pytest.raises(FormatError, match="at most 1048576 bytes"):
+        read_nearest_metadata(tmp_path / "run.txt")
+    path.write_bytes("tag: té".encode("latin-1"))
+    with pytest.raises(FormatError, match=r"yml: invalid YAML: 'utf-8' codec can't decode"):
+        read_nearest_metadata(tmp_path / "run.txt")
+    path.write_text("- a\n")
+    with pytest.raises(FormatError) as caught:
+        read_nearest_metadata(tmp_path / "run.txt")
+    assert str(caught.value) == (
+        f"{path}: expected a YAML mapping with a key such as `actor`, found list"
+    )
+
+
 def checks(tmp_path: Path, text: str) -> dict[str, tuple[str, int]]:
     path = tmp_path / "run.txt"
     path.write_text(text)
@@ -147,6 +262,46 @@ def test_messages_have_three_examples(tmp_path: Path) -> None:
         "tied_scores": "all scores are equal as 32-bit floats, so results are ranked by document "
         "id, for the queries q2"
     }
+
+
+def test_errors_come_before_warnings_in_the_order_of_their_names(tmp_path: Path) -> None:
+    """b and c of q1 are tied and in ascending order, d is below them with a higher score."""
+    path = tmp_path / "run.txt"
+    path.write_text(
+        "q1 Q0 b 1 2.0 t\nq1 Q0 c 2 2.0 u\nq1 Q0 d 3 3.0 t\n\nq2 Q0 a 1 1 t\nq2 Q0 b 2 1 t\n"
+        "q3 Q0 a 1 1 t\n"
+        + "".join(f"q4 Q0 b{n} {n} {-n} t\n" for n in range(1001))
+        + "".join(f"q5 Q0 b{n} {n} {-n} t\n" for n in range(1000))
+    )
+    found = check_run(path, pl.Series(["q1", "q2", "q4", "q6", "q5"]), pl.Series(["a", "b", "c"]))
+    assert [(f.level, f.check, f.count) for f in found] == [
+        ("error", "too_deep", 1),
+        ("error", "unknown_documents", 1002),
+        ("warning", "missing_queries", 1),
+        ("warning", "ranks_and_scores", 1),
+        ("warning", "ranks_of_ties", 1),
+        ("warning", "several_tags", 2),
+        ("warning", "tied_scores", 1),
+        ("warning", "unknown_queries", 1),
+    ]
+    texts = [f.message for f in found]
+    assert texts[:3] == [
+        "more than 1000 documents for the queries q4",
+        "documents not in the snapshot: b0, b1, b10, and 999 more",
+        "queries without results: q6",
+    ]
+    assert [text.rpartition(" ")[2] for text in texts[3:]] == ["q1", "q1", "u", "q2", "q3"]
+
+
+def test_documents_of_an_imported_release_are_known_by_either_id(tmp_path: Path) -> None:
+    ids = {"kind": ["document"], "id": ["1"], "key": ["a"]}
+    pl.DataFrame(ids).write_parquet(tmp_path / "release_ids.parquet")
+    run = tmp_path / "run.txt"
+    run.write_text("q1 Q0 doc1 1 2 t\n")
+    queries, documents = pl.Series(["q1"]), pl.Series(["1"])
+    assert check_run(run, queries, documents, tmp_path) == []
+    (finding,) = check_run(run, queries, documents)
+    assert finding.message == "documents not in the snapshot: doc1"
 
 
 TIED_A_FIRST = "q1 Q0 a 1 {} t\nq1 Q0 b 2 {} t\nq2 Q0 a 1 1 t\n"
@@ -222,6 +377,33 @@ def test_submissions_are_checked_with_their_metadata(tmp_path: Path) -> None:
     resources = "runtime.wallclock=12 s; hardware.cpu.model=EPYC"
     found = check_submissions([snapshot], [runs / "run.txt"]).runs
     assert found.rows() == [(*row, "Team <b>X</b>", "BM25-tuned", resources)]
+
+
+def test_each_run_is_checked_against_its_snapshot(tmp_path: Path) -> None:
+    """June has q1 and the documents a and b, July has q2 and no documents."""
+    snapshots = [Snapshot(tmp_path / "c", "2022-07", 0), Snapshot(tmp_path / "c", "2022-06", 2)]
+    for snapshot, query in zip(snapshots, ("q2", "q1"), strict=True):
+        snapshot.folder.mkdir(parents=True)
+        pl.DataFrame({"query_id": [query]}).write_parquet(snapshot.folder / "queries.parquet")
+    (snapshots[1].folder / "documents").mkdir()
+    for number, document in enumerate("ab"):
+        part = snapshots[1].folder / "documents" / f"part-0000{number}.parquet"
+        pl.DataFrame({"doc_id": [document]}).write_parquet(part)
+    for system, month, query in (("s", "06", "q1"), ("s", "07", "q2"), ("r", "07", "q1")):
+        path = tmp_path / "runs" / system / f"2022-{month}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{query} Q0 a 1 2 t\n{query} Q0 b 2 1 t\n")
+    found = check_submissions(snapshots, [tmp_path / "runs"])
+    assert found.runs.select("system", "snapshot").rows() == [
+        ("r", "2022-07"), ("s", "2022-06"), ("s", "2022-07")
+    ]  # fmt: skip
+    assert found.runs.columns[2:] == ["run", "team", "metadata_system", "resources"]
+    assert found.findings.drop("message").rows() == [
+        ("r", "2022-07", "error", "no_known_query", 1),
+        ("r", "2022-07", "error", "unknown_documents", 2),
+        ("r", "2022-07", "warning", "missing_queries", 1),
+        ("s", "2022-07", "error", "unknown_documents", 2),
+    ]
 
 
 def test_a_member_that_ends_early_or_has_an_unknown_compression_is_an_error(

@@ -18,7 +18,7 @@ pytest.importorskip("pytrec_eval")
 @pytest.fixture
 def evaluation(make_qrels, make_run) -> Evaluation:
     qrels = dict.fromkeys(("2022-06", "2022-07"), make_qrels([("q1", "a", 1)]))
-    runs = {"s": dict.fromkeys(qrels, make_run({"q1": ["b", "a"]}, depth=None))}
+    runs = {"sé": dict.fromkeys(qrels, make_run({"q1": ["b", "a"]}, depth=None))}
     parameters = EvaluationParameters(("RR", "P@1"), resamples=10, depth=None)
     return evaluate(qrels, runs, parameters)
 
@@ -44,7 +44,8 @@ def test_tables_per_query_are_left_out_unless_asked_for_by_name(evaluation: Eval
 def test_scores_per_query_are_written_by_suffix(evaluation: Evaluation, tmp_path: Path) -> None:
     scores = evaluation.query_scores
     paths = {
-        suffix: tmp_path / "new" / f"s{suffix}" for suffix in (".csv", ".tsv", ".parquet", ".json")
+        suffix: tmp_path / "new" / "folder" / f"s{suffix}"
+        for suffix in (".csv", ".tsv", ".parquet", ".json")
     }
     for path in paths.values():
         write_query_scores(evaluation, path)
@@ -52,7 +53,12 @@ def test_scores_per_query_are_written_by_suffix(evaluation: Evaluation, tmp_path
     assert header == ",".join(scores.columns)
     assert paths[".tsv"].read_text().splitlines()[0] == header.replace(",", "\t")
     assert pl.read_parquet(paths[".parquet"]).equals(scores)
-    assert json.loads(paths[".json"].read_text()) == {
+    text = paths[".json"].read_text("utf-8")
+    assert text.startswith(
+        '{\n "query_scores": [\n  {\n   "snapshot": "2022-06",\n   "system": "sé",'
+    )
+    assert text.endswith("]\n}\n")
+    assert json.loads(text) == {
         "query_scores": scores.to_dicts(),
         "query_drops": evaluation.query_drops.to_dicts(),
     }

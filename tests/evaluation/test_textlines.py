@@ -49,10 +49,13 @@ def test_many_lines_are_an_error_beyond_the_bound(tmp_path: Path) -> None:
 def test_damage_is_an_error_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     path.write_bytes(b"a\n\xff\n")
-    with pytest.raises(FormatError, match="lines, line 2: expected UTF-8"):
+    with pytest.raises(FormatError, match="lines, line 2: expected UTF-8, found invalid start"):
         list(numbered_lines(path))
     path.write_bytes(gzip.compress(b"0\n" * 50_000)[:-20])
     with pytest.raises(FormatError, match="cannot read the gzip stream"):
+        list(numbered_lines(path))
+    path.write_bytes(gzip.compress(b"0\n")[:-4])
+    with pytest.raises(FormatError, match="lines, line 1: cannot read the gzip stream"):
         list(numbered_lines(path))
     with pytest.raises(UsageError, match="expected a file, found a folder"):
         list(numbered_lines(tmp_path))

@@ -76,6 +76,38 @@ def test_a_filtering_system_is_drawn_at_its_best_cutoff() -> None:
     )
 
 
+def texts_of(svg: str) -> list[tuple[str | None, ...]]:
+    """Position and text of each label without a title."""
+    labels = [
+        text for text in ET.fromstring(svg).iter(f"{SVG}text") if text.get("class") != "label"
+    ]
+    return [(text.get("x"), text.get("y"), text.text) for text in labels]
+
+
+def test_names_are_beside_the_chart_and_dates_below_it() -> None:
+    """Labels of four dates fit in the width of 408, of five only every second."""
+    report = snapshot_trend_report(scores_of(one=[0.2, 0.4, 0.3, 0.2], two=[0.3, 0.2, 0.4, 0.4]))
+    names = [("472", "36", "two"), ("472", "54", "one")]
+    months = ("2022-06-01", "2022-07-01", "2022-08-01", "2022-09-01")
+    xs = ("62.0", "188.52", "319.26", "450.0")
+    found = texts_of(trend_chart(report))
+    assert found[-6:] == [*((x, "222", month) for x, month in zip(xs, months, strict=True)), *names]
+    october = pl.DataFrame(
+        {"system": "one", "measure": "AP", "snapshot": ["2022-10"], "score": [0.5]}
+    )
+    five = snapshot_trend_report(pl.concat([scores_of(one=[0.2, 0.4, 0.3, 0.2]), october]))
+    assert [text for _, y, text in texts_of(trend_chart(five)) if y == "222"] == [
+        "2022-06-01", "2022-08-01", "2022-10-01"
+    ]  # fmt: skip
+
+
+def test_a_single_batch_is_a_dot_without_a_line() -> None:
+    report = snapshot_trend_report(scores_of(a=[0.2, 0.4, 0.3, 0.2]).head(1))
+    image = ET.fromstring(trend_chart(report))
+    assert [dot.get("cx") for dot in image.iter(f"{SVG}circle")] == ["62.0"]
+    assert list(image.iter(f"{SVG}path")) == []
+
+
 def test_a_chart_has_one_measure() -> None:
     frame = scores_of(a=[0.1, 0.2, 0.4, 0.3])
     both = pl.concat([frame, frame.with_columns(measure=pl.lit("P@10"))])

@@ -28,6 +28,7 @@ def exactly(value):
 
 
 def test_small_case():
+    """The p-values of Durbin-Watson are those of Imhof (1961) by adaptive quadrature."""
     trend = fit_trend(TIMES, SCORES, DOCUMENTS)
     assert trend.batches == 6
     assert trend.intercept == exactly(0.5105905511811022)
@@ -40,7 +41,10 @@ def test_small_case():
     assert trend.anderson_darling == exactly(0.9143118035956235)
     assert trend.anderson_darling_p == exactly(0.007575065716334936)
     assert trend.durbin_watson == exactly(2.70918691320965)
+    assert trend.durbin_watson_p_positive == exactly(0.8674875755521798)
+    assert trend.durbin_watson_p == exactly(0.2650248488956404)
     assert trend.reason is None
+    assert trend.end_point_observed == trend.end_point
 
 
 def test_small_case_with_weighted_residuals():
@@ -48,6 +52,8 @@ def test_small_case_with_weighted_residuals():
     assert trend.slope == exactly(-0.03984251968503931)
     assert trend.anderson_darling == exactly(0.8079663451353492)
     assert trend.durbin_watson == exactly(3.1079411120467866)
+    assert trend.durbin_watson_p_positive == exactly(0.9082496025313256)
+    assert trend.durbin_watson_p == exactly(0.1835007949373488)
 
 
 def test_points_on_a_line():

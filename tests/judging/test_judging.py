@@ -1,5 +1,7 @@
 """Pools, sheets and their way back."""
 
+import html
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -116,7 +118,9 @@ def test_samples_are_nested_and_depend_on_the_seed(tmp_path: Path) -> None:
 def test_excluded_pairs_are_counted(tmp_path: Path) -> None:
     run = run_file(tmp_path / "run", {1: [10, 11, 999], 77: [10, 11]})
     judged = pl.LazyFrame(
-        [(query_id(1), doc_id(10), "ann", 1)], schema=Judgements.dtypes(), orient="row"
+        [(query_id(1), doc_id(10), "ann", 1), (query_id(2), doc_id(11), "ann", 1)],
+        schema=Judgements.dtypes(),
+        orient="row",
     )
     pool = draw_pool(
         [run], queries=QUERIES, documents=DOCUMENTS, strata=depth_strata(5), judgements=judged
@@ -185,9 +189,17 @@ def test_a_pool_becomes_a_sheet_and_a_page_for_each_assessor(tmp_path: Path) -> 
     assert pl.read_parquet(out / "pool.parquet").equals(report.pool.pairs)
     sheet = filled(out / "sheet-bob.tsv", *["1"] * 80)
     assert import_assessments([sheet], tmp_path / "j.parquet").assessors == {"bob": 80}
-    for wrong in (("ann", "ann"), ("../ann",)):
-        with pytest.raises(UsageError, match="expected"):
-            pool_runs([big_run(tmp_path)], out, **texts, assessors=wrong)  # type: ignore[arg-type]
+    for wrong, message in (
+        (("ann", "bob", "ann"), "--assessor: expected distinct names, found ann, bob, ann"),
+        (
+            ("ann", "../ann"),
+            "assessor: expected a name of letters, digits, '.', '_' and '-', found '../ann'",
+        ),
+    ):
+        with pytest.raises(UsageError) as caught:
+            pool_runs([big_run(tmp_path)], tmp_path / "none", **texts, assessors=wrong)  # type: ignore[arg-type]
+        assert str(caught.value) == message
+        assert not (tmp_path / "none").exists()
 
 
 def test_spreadsheet_bom_quotes_and_crlf_are_accepted(tmp_path: Path) -> None:
@@ -373,13 +385,13 @@ def test_sheets_need_texts_and_a_known_suffix(tmp_path: Path) -> None:
 def test_text_cannot_leave_its_element(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     write_sheet(PAIRS, page, queries=QUERIES, documents=DOCUMENTS)
-    html = page.read_text("utf-8")
-    assert html.count("<script") == 2
-    assert html.count("</script>") == 2
-    assert "alert(1)" in html
-    assert "\u2028" not in html
-    assert "{{" not in html
-    assert "https://" not in html.replace("https://example.org/", "")
+    text = page.read_text("utf-8")
+    assert text.count("<script") == 2
+    assert text.count("</script>") == 2
+    assert "alert(1)" in text
+    assert "\u2028" not in text
+    assert "{{" not in text
+    assert "https://" not in text.replace("https://example.org/", "")
 
 
 def test_sheets_of_an_imported_release_have_its_ids(tmp_path: Path) -> None:
@@ -387,11 +399,70 @@ def test_sheets_of_an_imported_release_have_its_ids(tmp_path: Path) -> None:
     sheet.write_text("query_id\tdoc_id\tassessor\tgrade\nq06223196\t16961\tann\t2\n")
     report = import_assessments([sheet], tmp_path / "out.parquet")
     assert report.judgements == 1
-    with pytest.raises(FormatError, match="query_id: expected the ids of a built collection"):
+    with pytest.raises(FormatError) as caught:
         read_majority_votes([Source(sheet, "sheet.tsv")])
+    assert str(caught.value) == (
+        "sheet.tsv: query_id: expected the ids of a built collection (q followed by 16 hexadecimal "
+        "digits), found 'q06223196'"
+    )
+    sheet.write_text(
+        "query_id\tdoc_id\tassessor\tgrade\n"
+        + "".join(f"{query_id(1)}\t{doc}\tann\t2\n" for doc in (doc_id(1), "8", "16961"))
+    )
+    more = tmp_path / "more.tsv"
+    more.write_text("query_id\tdoc_id\tassessor\tgrade\n")
+    with pytest.raises(FormatError) as caught:
+        read_majority_votes([Source(sheet, "sheet.tsv"), Source(more, "more.tsv")])
+    assert str(caught.value) == (
+        "sheet.tsv, more.tsv: doc_id: expected the ids of a built collection (d followed by 16 "
+        "hexadecimal digits), found '16961'"
+    )
     sheet.write_text("query_id\tdoc_id\tassessor\tgrade\nq 1\t16961\tann\t2\n")
     with pytest.raises(FormatError, match="query_id: expected an id without spaces"):
         import_assessments([sheet], tmp_path / "out.parquet")
+
+
+@pytest.mark.parametrize(
+    ("share", "seed", "drawn"),
+    [
+        (0.5, {}, [5, 7, 8]),
+        (0.25, {}, [5, 7]),
+        (0.4375, {}, [5, 7, 8]),
+        (0.5, {"seed": "s"}, [1, 4, 5, 6, 7]),
+    ],
+)
+def test_pairs_are_sampled_by_the_hash_of_the_seed_the_query_and_the_document(
+    tmp_path: Path, share: float, seed: dict[str, str], drawn: list[int]
+) -> None:
+    """The MD5 of the default seed and `q1 d5` is 2c..., with d7 30..., with d8 6e...
+
+    With the seed `s` and d1, d4, d5, d6, d7 it is 29..., 60..., 24..., 7a... and 12...
+    """
+    run = tmp_path / "run"
+    run.write_text("".join(f"q1 Q0 d{doc} 1 {-doc} t\n" for doc in range(1, 9)))
+    strata = (Stratum(1, 6, share), Stratum(7, 8, share))
+    pool = draw_pool([run], **plain_texts(8), strata=strata, **seed)  # type: ignore[arg-type]
+    assert pool.pairs["doc_id"].to_list() == [f"d{doc}" for doc in drawn]
+    assert pool.pairs["share"].unique().to_list() == [share]
+    assert pool.eligible == 8
+
+
+def test_a_pool_of_an_imported_release_has_the_ids_of_its_judgements(tmp_path: Path) -> None:
+    """The release writes document 1 as `doc1` in runs. The two strata are ranks 1 and 2."""
+    ids = {"kind": ["document"] * 2, "id": ["1", "2"], "key": ["a", "b"]}
+    pl.DataFrame(ids).write_parquet(tmp_path / "release_ids.parquet")
+    run = tmp_path / "run"
+    run.write_text("q1 Q0 doc2 1 2 t\nq1 Q0 doc1 2 1 t\nq1 Q0 doc9 3 0 t\n")
+    texts = {
+        "queries": pl.LazyFrame({"query_id": ["q1"], "text": ["eau"]}),
+        "documents": pl.LazyFrame({"doc_id": ["1", "2"], "url": "", "title": "", "text": ""}),
+    }
+    strata = (Stratum(2, 2, 1.0), Stratum(1, 1, 1.0))
+    pool = draw_pool([run, run], **texts, strata=strata, snapshot=tmp_path)
+    assert pool.pairs.rows() == [("q1", "1", 2, 2, "2-2", 1.0), ("q1", "2", 1, 2, "1-1", 1.0)]
+    report = pool_runs([run], tmp_path / "out", **texts, snapshot=tmp_path)
+    assert report.pool.pairs["doc_id"].to_list() == ["1", "2"]
+    assert draw_pool([run], **texts).unknown_documents == 3
 
 
 @pytest.mark.parametrize(
@@ -502,12 +573,69 @@ def test_a_page_has_texts_grades_and_the_assessor(tmp_path: Path) -> None:
     pairs = pl.DataFrame({"query_id": ["q1"], "doc_id": ["d1"]})
     page = tmp_path / "judge.html"
     write_sheet(pairs, page, queries=queries, documents=documents, assessor="ann")
-    html = page.read_text("utf-8")
-    assert '"assessor":"ann"' in html
+    text = page.read_text("utf-8")
+    assert '"assessor":"ann"' in text
     assert (
         '"pairs":[{"query_id":"q1","doc_id":"d1","query":"eau","url":"u",'
         f'"title":"\\u003ct\\u003e","text":"{"x" * 20_000}"}}]'
-    ) in html
+    ) in text
+
+
+def plain_texts(documents: int) -> dict[str, pl.LazyFrame]:
+    """Texts of queries `q1` and `q2` and documents `d1`, `d2` and so on."""
+    ids = [f"d{number}" for number in range(1, documents + 1)]
+    return {
+        "queries": pl.LazyFrame({"query_id": ["q1", "q2"], "text": ["eau", "feu"]}),
+        "documents": pl.LazyFrame({"doc_id": ids, "url": "u", "title": None, "text": "t"}),
+    }
+
+
+def test_assessors_see_the_documents_of_a_query_in_the_order_of_their_hashes(
+    tmp_path: Path,
+) -> None:
+    """By MD5, `q1 d4` is 12..., `q1 d1` 63..., `q1 d3` 8e..., `q1 d2` af...; `q2 d1` 81...; etc."""
+    pairs = pl.DataFrame(
+        [(query, f"d{doc}") for doc in (1, 2, 3, 4) for query in ("q2", "q1")],
+        schema=["query_id", "doc_id"],
+        orient="row",
+    )
+    sheet = tmp_path / "sheet.tsv"
+    for given in (pairs, pairs.reverse()):
+        write_sheet(given, sheet, **plain_texts(4))
+        _, *lines = sheet.read_text("utf-8").splitlines()
+        assert [" ".join(line.split("\t")[:2]) for line in lines] == [
+            *("q1 d4", "q1 d1", "q1 d3", "q1 d2"),
+            *("q2 d1", "q2 d4", "q2 d3", "q2 d2"),
+        ]
+
+
+def test_the_pool_of_a_page_has_an_id_and_the_names_of_the_grades(tmp_path: Path) -> None:
+    """The id, under which a browser keeps judgements, is the MD5 of `q1 d1|q1 d3`."""
+    pairs = pl.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["d3", "d1"], "rank": [1, 2]})
+    page = tmp_path / "new" / "folder" / "judge.html"
+    assert write_sheet(pairs, page, **plain_texts(3)) == 2
+    text = html.unescape(page.read_text("utf-8"))
+    pool = text.partition('<script type="application/json" id="pool">')[2]
+    texts = {"query": "eau", "url": "u", "title": None, "text": "t"}
+    assert json.loads(pool.partition("</script>")[0]) == {
+        "pool": "329048bfded85b06",
+        "assessor": "",
+        "grades": {"0": "not relevant", "1": "relevant", "2": "highly relevant"},
+        "pairs": [{"query_id": "q1", "doc_id": doc, **texts} for doc in ("d1", "d3")],
+    }
+    assert (
+        "default-src 'none'; connect-src 'none'; form-action 'none'; base-uri 'none'; style-src "
+    ) in text
+    assert "<title>Relevance judging</title>" in text
+
+
+def test_characters_that_end_an_element_or_a_line_are_escaped_in_a_page(tmp_path: Path) -> None:
+    pairs = pl.DataFrame({"query_id": ["q1"], "doc_id": ["d1"]})
+    texts = plain_texts(1)
+    texts["queries"] = texts["queries"].with_columns(text=pl.lit("<é>&\u2028\u2029"))
+    page = tmp_path / "judge.html"
+    write_sheet(pairs, page, **texts)
+    assert r'"query":"\u003cé\u003e\u0026\u2028\u2029",' in page.read_text("utf-8")
 
 
 def test_what_an_import_refuses(tmp_path: Path) -> None:
@@ -548,6 +676,83 @@ def test_the_majority_decides_and_a_tie_is_the_lower_grade(tmp_path: Path) -> No
     found = read_majority_votes([Source(sheet, "sheet.tsv")])
     assert found.schema == {"query": pl.UInt64, "doc": pl.UInt64, "manual_grade": pl.UInt8}
     assert sorted(found.rows()) == [(1, 1, 2), (1, 2, 1), (1, 3, 0), (1, 4, 2)]
+
+
+HEADER = "query_id\tdoc_id\tassessor\tgrade"
+
+
+ALL = "query_id, doc_id, assessor, grade"
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("query_id\tnote", "query_id, note; add doc_id, assessor, grade"),
+        ("query_id,doc_id,grade", f"query_id,doc_id,grade; add {ALL}"),
+        ("query_id,doc_id,assessor,grade\tx", f"query_id,doc_id,assessor,grade, x; add {ALL}"),
+        ("x" * 201, f"{'x' * 200}; add {ALL}"),
+        ("", f"an empty file; add {ALL}"),
+    ],
+)
+def test_columns_that_are_missing_from_a_sheet(tmp_path: Path, header: str, found: str) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    sheet.write_text(header)
+    with pytest.raises(FormatError) as caught:
+        read_assessments([Source(sheet, "sheet.tsv")])
+    assert str(caught.value) == (
+        f"sheet.tsv, line 1: expected the tab-separated columns {ALL}, found {found}"
+    )
+
+
+GRADE = "grade: expected 0, 1, 2 or an empty cell, found"
+QUOTE = (
+    "expected a closing quote in every cell that begins with a quote: a cell contains the rows up "
+    "to the next quote; remove the quotes, or save the sheet with a spreadsheet program"
+)
+UTF_8 = (
+    "expected tab-separated UTF-8 text: 'utf-8' codec can't decode byte 0xe9 in position 51: "
+    "invalid continuation byte; save the sheet in UTF-8"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\tgrade\tgrade\n", ", line 1: expected one column grade, found 3"),
+        (f"\nq1\td1\tann\t{'x' * 41}\n", f", line 2: {GRADE} {'x' * 40!r}"),
+        ("\nq1\td1\tann\n", f", line 2: {GRADE} ''"),
+        (
+            '\tnote\n\n\t\nq1\td1\tann\t1\t"a\nb"\nq1\td2\tann\t12\t\n',
+            f", line 6: {GRADE} '12'",
+        ),
+        ('\tnote\rq1\td1\tann\t1\t"a\rq1\td2\tann\t2\tb"\r', f", line 2: {QUOTE}"),
+        ("\tnote\nq1\td1\tann\t1\tcaf\xe9\n", f": {UTF_8}"),
+    ],
+)
+def test_rows_of_a_sheet_that_are_malformed(tmp_path: Path, text: str, message: str) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    sheet.write_bytes((HEADER + text).encode("latin-1"))
+    with pytest.raises(FormatError) as caught:
+        read_assessments([Source(sheet, "sheet.tsv")])
+    assert str(caught.value) == f"sheet.tsv{message}"
+
+
+def test_cells_of_a_sheet_may_have_spaces_and_tables_may_have_more_columns(tmp_path: Path) -> None:
+    sheet, table = tmp_path / "sheet.tsv", tmp_path / "table.parquet"
+    sheet.write_text(f"{HEADER}\nq2\td1\tbob\t2\n q1 \td1\tann \t 1\nq1\td2\tann\t \n")
+    columns = {"note": [0], "assessor": ["cy"], "grade": [1], "doc_id": ["d1"], "query_id": ["q1"]}
+    pl.DataFrame(columns).write_parquet(table)
+    found = read_assessments([Source(sheet, "sheet.tsv"), Source(table, "table.parquet")])
+    assert found.schema == Judgements.dtypes()
+    assert found.rows() == [("q2", "d1", "bob", 2), ("q1", "d1", "ann", 1), ("q1", "d1", "cy", 1)]
+    assert read_assessments([]).schema == Judgements.dtypes()
+    out = tmp_path / "out.parquet"
+    report = import_assessments([sheet, table], out)
+    assert (report.judgements, report.unjudged) == (3, 1)
+    assert list(report.assessors.items()) == [("ann", 1), ("bob", 1), ("cy", 1)]
+    pl.read_parquet(table).drop("grade").write_parquet(table)
+    with pytest.raises(FormatError, match=r"^table\.parquet: expected a table of judgements: "):
+        read_assessments([Source(table, "table.parquet")])
 
 
 def test_a_row_with_a_line_break_may_lack_its_last_cells(tmp_path: Path) -> None:

@@ -29,10 +29,11 @@ def test_draws_are_pinned() -> None:
 
 def test_draws_do_not_depend_on_the_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = np.concatenate(list(bootstrap_counts(10, 50, seed=1)))
-    monkeypatch.setattr(bootstrap, "_BLOCK_CELLS", 70)
-    blocks = list(bootstrap_counts(10, 50, seed=1))
-    assert [len(block) for block in blocks] == [7] * 7 + [1]
-    np.testing.assert_array_equal(np.concatenate(blocks), whole)
+    for cells, sizes in ((70, [7] * 7 + [1]), (3, [1] * 50)):
+        monkeypatch.setattr(bootstrap, "_BLOCK_CELLS", cells)
+        blocks = list(bootstrap_counts(10, 50, seed=1))
+        assert [len(block) for block in blocks] == sizes
+        np.testing.assert_array_equal(np.concatenate(blocks), whole)
 
 
 def test_draws_are_uniform_and_complete() -> None:

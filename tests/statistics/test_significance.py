@@ -137,6 +137,14 @@ def test_too_few_queries_have_no_test() -> None:
     assert np.isfinite(unpaired_t_test(one, np.arange(4.0).reshape(2, 2))[1]).all()
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_one_query_against_two_by_hand(sign: int) -> None:
+    """Means 1 and 1/2, pooled variance 1/2 with one degree of freedom: t = 1/2 / sqrt(3 / 4)."""
+    one, two = np.array([1.0]), np.array([0.0, 1.0])
+    t, p = unpaired_t_test(*(one, two)[::sign])
+    assert (float(t), float(p)) == pytest.approx((sign / np.sqrt(3), 2 / 3))
+
+
 def test_a_system_without_a_run_is_undefined_and_leaves_others_alone() -> None:
     rng = np.random.default_rng(4)
     scores = rng.random((9, 3))
