@@ -14,6 +14,7 @@ import polars as pl
 from builder.collection.checks import CHECKS, ValidationContext
 from builder.collection.read import Collection
 from builder.io.tables import TableWriter
+from builder.runtime.publisher import describe_files
 from builder.runtime.stage import SCHEMAS
 from schemas import RELEASED, TableSchema
 
@@ -72,26 +73,26 @@ def write_version(
     }
     if imported is not None:
         definition["imported"] = {"layout": "longeval-web", **imported}
+    for path, rows in tables.items():
+        home, _, short = path.rpartition("/")
+        name = CHANGES[short] if home == "changes" else short
+        schemas = {**SCHEMAS, **(RELEASED if imported is not None else {})}
+        in_parts = home.startswith("snapshots/") and short in ("documents", "sentences")
+        suffix = "/part-00000.parquet" if in_parts else ".parquet"
+        write_rows(folder / f"{path}{suffix}", schemas[name], rows)
+    folder.mkdir(parents=True, exist_ok=True)
     manifest = {
         "name": "tiny",
         "version": "0.1.0",
         "signature": "tiny 0.1.0",
         "definition": definition,
-        "files": {},
+        "files": describe_files(folder),
         "tables": {},
         "units": {},
         "tools": {},
         **entries,
     }
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-    for path, rows in tables.items():
-        home, _, short = path.rpartition("/")
-        name = CHANGES[short] if home == "changes" else short
-        schemas = {**SCHEMAS, **(RELEASED if imported is not None else {})}
-        file = "/part-00000.parquet" if (home, short) != ("changes", "documents") else ".parquet"
-        suffix = file if short in ("documents", "sentences") else ".parquet"
-        write_rows(folder / f"{path}{suffix}", schemas[name], rows)
     return Collection(folder)
 
 

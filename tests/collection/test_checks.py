@@ -92,12 +92,21 @@ def test_a_query_has_unusually_many_judgements_from_101_on(tmp_path: Path) -> No
             {"stage": "import", "reason": "repeated_judgement", "key": "q2 d000", "rows": 1},
             {"stage": "import", "reason": "grade_unknown", "key": "q2 d000", "rows": 1},
         ],
-        f"{JULY}/qrels": _judged("q1", "d1") + _judged("q2", *_numbered("d", 100)),
+        f"{JULY}/qrels": [
+            *_judged("q1", *_numbered("d", 101)),
+            *_judged("q2", *_numbered("d", 103)),
+            *_judged("q3", *_numbered("d", 100)),
+            *({"query_id": f"r{number}", "doc_id": "d1"} for number in range(298)),
+        ],
         f"{AUGUST}/qrels": _judged("q1", *_numbered("d", 21)) + _judged("q2", *_numbered("d", 105)),
     }
     version = write_version(tmp_path, tables, snapshots=("2022-06", "2022-07", "2022-08"))
     message = "queries have up to 101 judgements; 99 % have at most 20"
-    assert find("LB211", version) == [(f"{JUNE}/qrels", message, 1, ("q2",))]
+    several = "queries have up to 103 judgements; 99 % have at most 1"
+    assert find("LB211", version) == [
+        (f"{JUNE}/qrels", message, 1, ("q2",)),
+        (f"{JULY}/qrels", several, 2, ("q2", "q1")),
+    ]
 
 
 def _flips(pairs: int, flips: int, **snapshots: str) -> list[Row]:
@@ -177,17 +186,18 @@ def test_drift_checks_that_cannot_be_read_are_one_finding(content: str, tmp_path
 
 
 def test_topics_inside_words_may_be_a_fifth_of_the_queries(tmp_path: Path) -> None:
-    texts = ["bordeaux", "tableau", "eau", "eau claire", "bonne eau", "eau douce", "eau vive"]
+    inside = ["bordeaux", "tableau", "nouveau", "bateau"]
+    texts = [*inside, "eau", "eau claire", "bonne eau", "eau douce", "eau vive"]
     queries = [{"query_id": f"q{n}", "text": text} for n, text in enumerate(texts)]
     tables = {
         "topics": [{"topic_id": "eau", "label": "eau", "language": "fr"}],
-        f"{JUNE}/queries": queries[1:6],
+        f"{JUNE}/queries": queries[3:8],
         f"{JULY}/queries": queries,
     }
     substring = {"select": {"matching": "substring"}}
-    message = "29% of the queries contain their topic only inside another word"
+    message = "44% of the queries contain their topic only inside another word"
     version = write_version(tmp_path / "a", tables, parameters=substring)
-    assert find("LB213", version) == [(f"{JULY}/queries", message, 2, ("bordeaux", "tableau"))]
+    assert find("LB213", version) == [(f"{JULY}/queries", message, 4, tuple(inside[:3]))]
     word = write_version(tmp_path / "b", tables, parameters={"select": {"matching": "word"}})
     assert find("LB213", word) == []
     tables.pop("topics")
@@ -240,7 +250,7 @@ def test_english_texts_are_missed_in_each_table(tmp_path: Path) -> None:
     tables = {
         f"{JUNE}/queries": _texts("queries", "water", None, None),
         f"{JULY}/queries": _texts("queries", " ", ""),
-        f"{JUNE}/documents": _texts("documents", "water", " "),
+        f"{JUNE}/documents": _texts("documents", " a ", " "),
         f"{JULY}/documents": [],
     }
     french = write_version(tmp_path / "a", tables)
