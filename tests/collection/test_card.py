@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import builder
 from builder import BuildReport, SimulationParameters
-from builder.collection.card import dataset_configs, describe_collection
+from builder.collection.card import dataset_configs, describe_collection, write_card
 from builder.collection.card_export import write_export_card
 from builder.collection.card_tables import (
     input_file_table,
@@ -133,6 +134,46 @@ def test_the_card_of_an_export_has_its_configurations(tmp_path: Path) -> None:
     ]
     assert card[-7:] == ["## Licence", "", 'CC BY "4.0" é', "", "## Citation", "", "Ann 2026"]
     assert 'qrels = load_dataset("<this repository>", "qrels", split="snapshot_2022_06")' in card
+
+
+@pytest.mark.parametrize(
+    ("select", "clause"),
+    [
+        ({"anonymity": "users", "min_users": 5}, "at least 5 users submitted it"),
+        ({"anonymity": "users", "min_users": 1}, "at least 1 user submitted it"),
+        ({"anonymity": "impressions", "min_users": 2}, "it was submitted at least 2 times"),
+    ],
+)
+@pytest.mark.parametrize(("trec", "languages"), [(True, ["fr"]), (False, ["fr", "en"])])
+def test_the_card_of_a_build_has_its_parameters_and_shares(
+    select: dict[str, Any], clause: str, trec: bool, languages: list[str], tmp_path: Path
+) -> None:
+    definition = _definition(["2022-06"], parameters={"select": select, "export": {"trec": trec}})
+    definition["collection"] |= {"languages": languages, "citation": ""}
+    folder = tmp_path / "snapshots/2022-06"
+    folder.mkdir(parents=True)
+    columns = ("measure", "rank", "count", "total")
+    clicks = pl.DataFrame([("click_through", 1, 1, 8)], schema=columns, orient="row")
+    clicks.write_parquet(folder / "click_diagnostics.parquet")
+    pl.DataFrame(schema=("sentences",)).write_parquet(folder / "translations.parquet")
+    kinds = ("documents", "queries", "qrels")
+    tables = {f"snapshots/2022-06/{kind}": {"rows": 7} for kind in kinds}
+    funnels = {"2022-06": [{"rule": "url_like", "left_out": 1, "remaining": 2}]}
+    write_card(tmp_path, definition, tables, funnels)
+    card = (tmp_path / "README.md").read_text("utf-8")
+    assert f"A query is published only if {clause} in the snapshot" in card
+    assert ("- `trec/<snapshot>/`" in card) is trec
+    assert ("English texts are machine translations" in card) is (languages == ["fr", "en"])
+    for lines in (
+        "| in the log | 3 |\n| url like | 1 |\n| selected | 2 |\n",
+        "| share | 2022-06 |\n|---|--:|\n| click-through at rank 1 | 12.5 % |\n",
+        "## Citation\n\nNot stated.\n",
+        f"| `export.trec` | `{'true' if trec else 'false'}` |\n",
+        "        path: snapshots/2022-06/documents/part-*.parquet\n",
+        "        path: snapshots/2022-06/qrels.parquet\n",
+        "| 2022-06 | a to b | 7 | 7 | 7 |\n",
+    ):
+        assert lines in card, lines
 
 
 def test_the_card_says_what_was_built(tmp_path: Path, built: BuildReport) -> None:

@@ -625,6 +625,46 @@ def test_a_card_of_this_version_is_rendered_again(
     assert find("LB123", version) == found
 
 
+BUILT: dict[str, Any] = {
+    **{key: value for key, value in RELEASED.items() if key != "imported"},
+    "parameters": {"select": {"min_users": 5, "anonymity": "users"}, "export": {"trec": False}},
+}
+FUNNELS = {"2022-06": [{"rule": "url_like", "left_out": 1, "remaining": 2}]}
+
+
+@pytest.mark.parametrize(
+    ("select", "columns"),
+    [
+        ({}, None),
+        ({}, ["other"]),
+        ({"min_users": None}, None),
+        ({"min_users": "five"}, None),
+        ({"min_users": 5}, None),
+    ],
+)
+def test_a_card_that_cannot_be_rendered_is_not_compared(
+    select: Row, columns: list[str] | None, tmp_path: Path
+) -> None:
+    """Click diagnostics are missing or of other columns, or a parameter is no number."""
+    parameters = {**BUILT["parameters"], "select": {**BUILT["parameters"]["select"], **select}}
+    if select == {"min_users": 5}:
+        parameters["select"].pop("anonymity")
+    version = write_version(
+        tmp_path,
+        {},
+        definition={**BUILT, "parameters": parameters},
+        tables=RELEASED_TABLES,
+        tools=CURRENT,
+        selection=FUNNELS,
+    )
+    if columns is not None:
+        path = tmp_path / JUNE / "click_diagnostics.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(pa.table({name: [1] for name in columns}), path)
+    (tmp_path / "README.md").write_text("# tiny 0.1.0\n| 2022-06 | 7 | 7 | 7 |\nfree text\n")
+    assert find("LB123", version) == []
+
+
 def _metadata(**changes: Any) -> dict[str, Any]:
     return {"name": "tiny", "version": "0.1.0", "distribution": LISTED, **changes}
 
