@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from builder.collection.checks import CHECKS, Check, ValidationContext, descript
 from builder.collection.croissant import croissant_metadata
 from builder.collection.files import (
     FileChange,
+    describe_unreadable_file,
     find_changed_files,
     find_changed_table_files,
     is_intact,
+    link_or_copy,
 )
 from builder.collection.manifest import collection_signature, metadata_hash
 from builder.collection.read import Collection
@@ -186,6 +189,30 @@ def test_missing_files_are_not_called_changed(tmp_path: Path) -> None:
     (check,) = (each for each in CHECKS if each.id == "LB003")
     found = [(f.where, f.message, f.fix) for f in check.run(ValidationContext(version))]
     assert found == [("a.txt", *CONVERTED), ("b.txt", HASH, REBUILD)]
+
+
+def test_a_file_is_copied_where_no_link_can_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_text("a")
+    link_or_copy(tmp_path / "a", tmp_path / "x/b")
+    assert (tmp_path / "x/b").stat().st_ino == (tmp_path / "a").stat().st_ino
+
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", refuse)
+    link_or_copy(tmp_path / "a", tmp_path / "x/c")
+    assert (tmp_path / "x/c").read_text() == "a"
+    assert (tmp_path / "x/c").stat().st_ino != (tmp_path / "a").stat().st_ino
+
+
+def test_an_unreadable_file_is_described_by_the_system() -> None:
+    fix = "correct the permissions of the file, or copy the version again"
+    denied = describe_unreadable_file(PermissionError(13, "Permission denied"))
+    assert denied == FileChange("cannot read the file: Permission denied", fix)
+    odd = describe_unreadable_file(OSError("odd"))
+    assert odd == FileChange("cannot read the file: odd", fix)
 
 
 def test_files_of_a_table_are_listed_and_unchanged(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from tests.collection.literal import Row, write_version
 JUNE = "snapshots/2022-06"
 EAU = "d7ebc8bdcc77816f7c12054d257ba82c"
 """MD5 of `eau`."""
+REBUILD = "rebuild the version from its definition, or download it again"
 
 
 def _plugin(identity: object, find: Callable[[ValidationContext], Any] = lambda _: ()) -> Check:
@@ -181,6 +182,28 @@ def test_the_highest_version_and_incomplete_ones_are_validated(tmp_path: Path) -
 def test_snapshots_of_a_version_that_cannot_be_read_are_unknown(tmp_path: Path) -> None:
     assert read_snapshot_names(write_version(tmp_path / "a", {}).path) == ("2022-06", "2022-07")
     assert read_snapshot_names(tmp_path) == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "fix"),
+    [
+        ("{}", "invalid manifest: name: Field required", REBUILD),
+        (
+            "version https://git-lfs.github.com/spec/v1\n",
+            "cannot read the manifest: the file is a Git LFS pointer",
+            "fetch the file with `git lfs pull`; in GitHub Actions, check out with `lfs: true`",
+        ),
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_the_only_finding(
+    content: str, message: str, fix: str, tmp_path: Path
+) -> None:
+    """It is an error whatever the checks that are selected."""
+    version = write_version(tmp_path, {})
+    (tmp_path / "manifest.json").write_text(content)
+    options: dict[str, Any] = {"select": ("LB1",), "severities": {"LB004": "warning"}}
+    expected = Finding("LB004", "error", "manifest.json", message, 1, (), fix, str(version.path))
+    assert validate(tmp_path, **options) == [expected]
 
 
 def test_severities_are_parsed() -> None:

@@ -135,6 +135,19 @@ def test_rows_are_counted_as_the_manifest_says(tmp_path: Path) -> None:
     assert version.snapshot("2022-07").document_count == 0
 
 
+def test_a_snapshot_is_shown_with_its_tables(tmp_path: Path) -> None:
+    rows = [{"query_id": "q1", "doc_id": "d1"}, {"query_id": "q1", "doc_id": "d2"}]
+    names = ("click_estimates", "rejects", "queries")
+    tables: dict[str, list[Row]] = {f"{JUNE}/{name}": [] for name in names}
+    snapshot = write_version(tmp_path, {f"{JUNE}/qrels": rows, **tables}).snapshot("2022-06")
+    page = snapshot._repr_html_().replace("\n", "")
+    assert "<td>documents</td><td>0</td><td>doc_id, url, url_key, " in page
+    assert "<td>qrels</td><td>2</td><td>query_id, doc_id, grade, " in page
+    assert page.count("<tr>") == 4
+    columns = [frame.collect_schema().names()[0] for frame in (snapshot.click_estimates,)]
+    assert (columns, snapshot.rejects.collect_schema().names()[0]) == (["query"], "stage")
+
+
 def test_core_queries_occur_in_all_snapshots(tmp_path: Path) -> None:
     rows = [{"query_id": "q1", "core": True}, {"query_id": "q2", "core": False}]
     version = write_version(tmp_path, {"queries_map": rows})
