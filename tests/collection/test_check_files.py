@@ -440,8 +440,8 @@ FR = f"{TREC}/fr/documents"
         ),
         (
             "qrels.txt",
-            "1 0 d1 2\n2 0 d2 0\n2 0 d2 0\n2 0 d2 0\n",
-            [("lines are repeated", 2, ("2 0 d2 0", "2 0 d2 0"))],
+            "1 0 d1 2\n" + "2 0 d2 0\n" * 5,
+            [("lines are repeated", 4, ("2 0 d2 0", "2 0 d2 0", "2 0 d2 0"))],
         ),
         ("qrels.txt", "1 0 d1 2\r\n2 0 d2 0\r\n", [(CRLF, 1, ())]),
         ("qrels.numbers.txt", "1 0 d1 2\n", [(GONE, 1, ("2 0 d2 0",))]),

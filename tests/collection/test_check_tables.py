@@ -415,22 +415,23 @@ def test_judged_queries_that_are_missing_may_be_in_other_snapshots(tmp_path: Pat
 
 def test_queries_without_judgements_and_with_other_counts(tmp_path: Path) -> None:
     queries = [
-        {"query_id": "q6"},
+        *_queries("q9", "q8", "q7", "q6"),
         {"query_id": "q5", "judged": 3, "relevant": 2},
         {"query_id": "q4", "judged": 2, "relevant": 2},
         {"query_id": "q3", "judged": 3, "relevant": 1},
         {"query_id": "q2", "judged": 2, "relevant": 1},
+        {"query_id": "q1", "judged": 1, "relevant": 1},
     ]
     qrels = [
         {"query_id": f"q{query}", "doc_id": f"d{grade}", "grade": grade}
-        for query in (2, 3, 4, 5)
+        for query in (1, 2, 3, 4, 5)
         for grade in (0, 1, 2)
     ]
     version = write_version(tmp_path, {f"{JUNE}/queries": queries, f"{JUNE}/qrels": qrels})
     where = f"{JUNE}/queries"
-    assert find("LB113", version) == [(where, "queries have no judgements", 1, ("q6",))]
+    assert find("LB113", version) == [(where, "queries have no judgements", 4, ("q6", "q7", "q8"))]
     message = "the numbers of judgements recorded for queries differ from the qrels"
-    assert find("LB115", version) == [(where, message, 3, ("q2", "q3", "q4"))]
+    assert find("LB115", version) == [(where, message, 4, ("q1", "q2", "q3"))]
 
 
 def test_grades_are_those_of_their_source(tmp_path: Path) -> None:
@@ -444,12 +445,14 @@ def test_grades_are_those_of_their_source(tmp_path: Path) -> None:
             ("manual", 1, 1, 2),
             ("manual", 1, 2, None),
             ("release", 1, 2, 2),
+            ("click", 0, 1, None),
+            ("click", 0, 2, None),
         )
     ]
     rows = [{"query_id": "q1", "doc_id": f"d{n}", **row} for n, row in enumerate(qrels)]
     message = "grades differ from the click or manual grade named by the column `source`"
     assert find("LB116", write_version(tmp_path, {f"{JUNE}/qrels": rows})) == [
-        (f"{JUNE}/qrels", message, 2, ("q1 d1", "q1 d4"))
+        (f"{JUNE}/qrels", message, 4, ("q1 d1", "q1 d4", "q1 d7"))
     ]
 
 
