@@ -174,6 +174,19 @@ def test_unreadable_files_are_named_with_the_first_line_of_the_error(tmp_path: P
     ]
 
 
+def test_damaged_pages_are_a_problem_of_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    write_rows(path, Topics, [{"topic_id": "a", "label": "b"}])
+    data = path.read_bytes()
+    footer = int.from_bytes(data[-8:-4], "little") + 8
+    path.write_bytes(data[:4] + bytes(len(data) - footer - 4) + data[-footer:])
+    found = fill_table_summary(TableSummary(Topics, (path,)), "topics")
+    ((message, examples),) = found.problems
+    assert message.startswith("cannot read a file of the table: ")
+    assert message.endswith(UNCHECKED)
+    assert (found.is_readable, examples) == (False, ())
+
+
 def test_every_table_that_a_build_publishes_is_expected(tmp_path: Path) -> None:
     version = write_version(tmp_path / "a", {}, snapshots=("2022-06",))
     schemas = (
