@@ -1,13 +1,21 @@
 """The dataset card: what it says depends on the definition, and nothing in it is markup."""
 
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 import builder
 from builder import BuildReport, SimulationParameters
-from builder.collection.card import describe_collection
-from builder.collection.card_tables import input_file_table, parameter_table, selection_funnel_table
+from builder.collection.card import dataset_configs, describe_collection, write_card
+from builder.collection.card_export import write_export_card
+from builder.collection.card_tables import (
+    input_file_table,
+    parameter_table,
+    selection_funnel_table,
+    snapshot_size_table,
+)
 from builder.collection.markdown import code_span, table_cell
 
 WORLD = SimulationParameters(documents=100, queries=10, impressions=1000, snapshots=1)
@@ -43,6 +51,131 @@ def test_files_stand_with_their_hashes() -> None:
     assert last == "| 2022-06 | log | `a\\|b.gz` | `ffffffffffffffff...` |"
 
 
+def test_all_kinds_of_input_files_are_listed() -> None:
+    digests = {kind: {f"{kind}.gz": kind[0] * 64} for kind in ("release", "judgements", "log")}
+    june = {"name": "2022-06", **digests, "crawl": {"a.gz": "a" * 64, "b.gz": "b" * 64}}
+    rows = [("log", "log", "l"), ("crawl", "a", "a"), ("crawl", "b", "b")]
+    rows += [("judgements", "judgements", "j"), ("release", "release", "r")]
+    assert input_file_table([{"name": "2022-05"}, june]).splitlines() == [
+        "| snapshot | input | file | sha256 |",
+        "|---|---|---|---|",
+        *(f"| 2022-06 | {kind} | `{name}.gz` | `{digit * 16}...` |" for kind, name, digit in rows),
+    ]
+
+
+def test_the_sizes_of_snapshots_stand_beside_their_intervals() -> None:
+    snapshots = [{"name": "2022-06", "start": "2022-06-01", "end": "2022-07-01"}]
+    counts = {"documents": 1000, "queries": 2, "qrels": 3}
+    tables = {f"snapshots/2022-06/{kind}": {"rows": count} for kind, count in counts.items()}
+    assert snapshot_size_table(snapshots, tables).splitlines() == [
+        "| snapshot | interval | documents | queries | judgements |",
+        "|---|---|--:|--:|--:|",
+        "| 2022-06 | 2022-06-01 to 2022-07-01 | 1,000 | 2 | 3 |",
+    ]
+
+
+def test_each_table_is_a_configuration_with_a_split_per_snapshot() -> None:
+    patterns = {
+        "documents 2022-06": "d/06/*",
+        "documents 2022-07": "d/07/*",
+        "qrels 2022-06-15": "q.parquet",
+        "topics": "topics.parquet",
+    }
+    assert dataset_configs(patterns) == [
+        ("documents", "", [("snapshot_2022_06", "d/06/*"), ("snapshot_2022_07", "d/07/*")]),
+        ("qrels", "", [("snapshot_2022_06_15", "q.parquet")]),
+        ("topics", "topics.parquet", []),
+    ]
+
+
+def _definition(names: list[str], **entries: Any) -> dict[str, Any]:
+    """A definition whose licence and citation have line breaks and quotes."""
+    collection = {
+        "name": "tiny",
+        "version": "0.1.0",
+        "languages": ["fr", "en"],
+        "licence": 'CC BY\n "4.0" é',
+        "citation": "Ann\n  2026",
+    }
+    snapshots = [{"name": name, "start": "a", "end": "b"} for name in names]
+    return {"collection": collection, "snapshots": snapshots, "parameters": {}, **entries}
+
+
+def test_a_collection_is_described_in_one_sentence() -> None:
+    assert describe_collection(_definition(["2022-06", "2022-07"]), {}) == (
+        "A longitudinal test collection for information retrieval: 2 snapshots of documents and "
+        "queries on the same topics, with graded relevance judgements derived from clicks. "
+        'Licence: CC BY "4.0" é.'
+    )
+
+
+def test_the_card_of_an_export_has_its_configurations(tmp_path: Path) -> None:
+    kinds = ("documents", "queries", "qrels")
+    tables = {f"snapshots/2022-06/{kind}": {"rows": 7} for kind in kinds}
+    configs = dataset_configs({"topics": "topics.parquet", "qrels 2022-06": "qrels.parquet"})
+    write_export_card(tmp_path, _definition(["2022-06"]), tables, configs)
+    card = (tmp_path / "README.md").read_text("utf-8").splitlines()
+    assert card[: card.index("# tiny 0.1.0")] == [
+        "---",
+        "pretty_name: tiny 0.1.0",
+        "language: [fr, en]",
+        "license: other",
+        'license_name: "CC BY \\"4.0\\" é"',
+        "task_categories: [text-retrieval]",
+        "configs:",
+        "  - config_name: topics",
+        "    data_files: topics.parquet",
+        "  - config_name: qrels",
+        "    data_files:",
+        "      - split: snapshot_2022_06",
+        "        path: qrels.parquet",
+        "---",
+        "",
+    ]
+    assert card[-7:] == ["## Licence", "", 'CC BY "4.0" é', "", "## Citation", "", "Ann 2026"]
+    assert 'qrels = load_dataset("<this repository>", "qrels", split="snapshot_2022_06")' in card
+
+
+@pytest.mark.parametrize(
+    ("select", "clause"),
+    [
+        ({"anonymity": "users", "min_users": 5}, "at least 5 users submitted it"),
+        ({"anonymity": "users", "min_users": 1}, "at least 1 user submitted it"),
+        ({"anonymity": "impressions", "min_users": 2}, "it was submitted at least 2 times"),
+    ],
+)
+@pytest.mark.parametrize(("trec", "languages"), [(True, ["fr"]), (False, ["fr", "en"])])
+def test_the_card_of_a_build_has_its_parameters_and_shares(
+    select: dict[str, Any], clause: str, trec: bool, languages: list[str], tmp_path: Path
+) -> None:
+    definition = _definition(["2022-06"], parameters={"select": select, "export": {"trec": trec}})
+    definition["collection"] |= {"languages": languages, "citation": ""}
+    folder = tmp_path / "snapshots/2022-06"
+    folder.mkdir(parents=True)
+    columns = ("measure", "rank", "count", "total")
+    clicks = pl.DataFrame([("click_through", 1, 1, 8)], schema=columns, orient="row")
+    clicks.write_parquet(folder / "click_diagnostics.parquet")
+    pl.DataFrame(schema=("sentences",)).write_parquet(folder / "translations.parquet")
+    kinds = ("documents", "queries", "qrels")
+    tables = {f"snapshots/2022-06/{kind}": {"rows": 7} for kind in kinds}
+    funnels = {"2022-06": [{"rule": "url_like", "left_out": 1, "remaining": 2}]}
+    write_card(tmp_path, definition, tables, funnels)
+    card = (tmp_path / "README.md").read_text("utf-8")
+    assert f"A query is published only if {clause} in the snapshot" in card
+    assert ("- `trec/<snapshot>/`" in card) is trec
+    assert ("English texts are machine translations" in card) is (languages == ["fr", "en"])
+    for lines in (
+        "| in the log | 3 |\n| url like | 1 |\n| selected | 2 |\n",
+        "| share | 2022-06 |\n|---|--:|\n| click-through at rank 1 | 12.5 % |\n",
+        "## Citation\n\nNot stated.\n",
+        f"| `export.trec` | `{'true' if trec else 'false'}` |\n",
+        "        path: snapshots/2022-06/documents/part-*.parquet\n",
+        "        path: snapshots/2022-06/qrels.parquet\n",
+        "| 2022-06 | a to b | 7 | 7 | 7 |\n",
+    ):
+        assert lines in card, lines
+
+
 def test_the_card_says_what_was_built(tmp_path: Path, built: BuildReport) -> None:
     builder.simulate(tmp_path / "world", WORLD)
     path = tmp_path / "world/workflow.toml"
@@ -71,15 +204,20 @@ def test_the_funnel_begins_with_all_queries_of_the_log() -> None:
             {"rule": "min_users", "left_out": 1200, "remaining": 300},
             {"rule": "url_like", "left_out": 0, "remaining": 300},
             {"rule": "max_words", "left_out": 20, "remaining": 280},
-        ]
+        ],
+        "2022-07": [
+            {"rule": "min_users", "left_out": 0, "remaining": 90},
+            {"rule": "url_like", "left_out": 0, "remaining": 90},
+            {"rule": "max_words", "left_out": 1, "remaining": 89},
+        ],
     }
     assert selection_funnel_table(funnels).splitlines() == [
-        "| rule | 2022-06 |",
-        "|---|--:|",
-        "| in the log | 1,500 |",
-        "| min users | 1,200 |",
-        "| max words | 20 |",
-        "| selected | 280 |",
+        "| rule | 2022-06 | 2022-07 |",
+        "|---|--:|--:|",
+        "| in the log | 1,500 | 90 |",
+        "| min users | 1,200 | 0 |",
+        "| max words | 20 | 1 |",
+        "| selected | 280 | 89 |",
     ]
 
 

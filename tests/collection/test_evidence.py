@@ -36,6 +36,38 @@ def test_shares_by_hand(tmp_path: Path) -> None:
     assert (format_percent(None), format_percent(0.125)) == ("-", "12.5 %")
 
 
+def test_shares_stand_in_a_fixed_order(tmp_path: Path) -> None:
+    measures = [
+        ("pairs_examined_once", 0, 3, 6),
+        ("click_through", 10, 1, 100),
+        ("click_through", 2, 1, 4),
+        ("pairs_never_examined", 0, 1, 10),
+        ("impressions_of_top_percent_of_users", 0, 1, 5),
+        ("impressions_without_click", 0, 1, 8),
+        ("pairs_clicked", 0, 1, 2),
+    ]
+    folder = _folder(tmp_path / "a", measures)
+    rows = [("log", 10, 9), ("kept_queries", 4, 1)]
+    coverage = pl.DataFrame(rows, schema=("scope", "shown", "in_crawl"), orient="row")
+    coverage.write_parquet(folder / "coverage.parquet")
+    names = ("sentences", "translated", "copied", "source_kept", "dropped")
+    empty = _folder(tmp_path / "b", [])
+    pl.DataFrame(schema=names).write_parquet(empty / "translations.parquet")
+    assert click_crawl_and_translation_shares([folder, empty]) == [
+        ("click-through at rank 2", (0.25, None)),
+        ("click-through at rank 10", (0.01, None)),
+        ("impressions without a click", (0.125, None)),
+        ("pairs shown but never examined", (0.1, None)),
+        ("pairs examined once", (0.5, None)),
+        ("impressions of the most active 1 % of users", (0.2, None)),
+        ("shown pages found in the crawl", (0.25, None)),
+        ("sentences translated", (0.7, None)),
+        ("sentences copied", (0.2, None)),
+        ("sentences source kept", (0.1, None)),
+        ("sentences dropped", (0.0, None)),
+    ]
+
+
 def test_the_card_says_it(built: BuildReport) -> None:
     collection = builder.open_collection(built.root)
     card = (collection.path / "README.md").read_text("utf-8")

@@ -14,6 +14,23 @@ def test_versions_are_ordered_by_number() -> None:
     assert sorted(versions, key=version_sort_key, reverse=True) == versions
 
 
+@pytest.mark.parametrize(
+    ("version", "key"),
+    [
+        ("1.20.3", ((1, 20, 3), True)),
+        ("1.2.3-rc.4", ((1, 2, 3), False)),
+        ("1.2.3rc4", ((1, 2, 3), False)),
+        ("2022-06", ((2022,), False)),
+        ("latest", ((), False)),
+        ("1.x.3", ((1,), False)),
+    ],
+)
+def test_numbers_of_a_version_end_at_the_first_other_character(
+    version: str, key: tuple[tuple[int, ...], bool]
+) -> None:
+    assert version_sort_key(version) == key
+
+
 def _publish(folder: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "manifest.json").write_text("{}")
@@ -27,6 +44,15 @@ def test_the_highest_version_is_found(tmp_path: Path) -> None:
     assert find_latest_version(tmp_path / "c") == newest
     assert find_latest_version(tmp_path) == newest
     assert find_latest_version(newest) == newest
+    _publish(tmp_path / "c/d/e/9.9.9")
+    _publish(tmp_path / "c/0.9.0/sub")
+    assert find_latest_version(tmp_path) == newest
+    other = _publish(tmp_path / "d/0.10.0-rc1")
+    assert find_latest_version(tmp_path) == newest
+    assert find_latest_version(tmp_path / "d") == other
+    named = [_publish(tmp_path / "e" / name) for name in ("alpha", "beta")]
+    assert find_latest_version(tmp_path / "e") == named[1]
+    assert find_latest_version(tmp_path / "c/.work") == tmp_path / "c/.work/9.9.9"
 
 
 def test_two_of_three_names_make_a_version(tmp_path: Path) -> None:
@@ -50,8 +76,17 @@ def test_two_of_three_names_make_a_version(tmp_path: Path) -> None:
 def test_nothing_is_found(tmp_path: Path) -> None:
     assert find_latest_version(tmp_path) is None
     assert find_latest_version(tmp_path / "none") is None
-    with pytest.raises(UsageError, match="not a published collection"):
+    with pytest.raises(UsageError) as raised:
         open_collection(tmp_path)
+    assert str(raised.value) == (
+        f"{tmp_path}: not a published collection; expected a folder with manifest.json, as written "
+        "by `longeval build` or `longeval import`"
+    )
+    with pytest.raises(UsageError) as raised:
+        open_collection(tmp_path / "none")
+    assert str(raised.value) == (
+        f"{tmp_path / 'none'}: no such folder; expected the folder of a published collection"
+    )
 
 
 def test_a_broken_manifest(tmp_path: Path) -> None:
