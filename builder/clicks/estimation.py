@@ -37,12 +37,12 @@ from schemas import Candidates, ClickDiagnostics, ClickEstimates, Impressions, V
 
 ATTRACTIVENESS_HISTOGRAM = """
 SELECT clicks AS successes, examinations AS trials, count(*) AS pairs
-FROM pair_counts WHERE examinations > 0 GROUP BY ALL ORDER BY ALL
+FROM pair_counts GROUP BY ALL ORDER BY ALL
 """
 
 SATISFACTION_HISTOGRAM = """
 SELECT last_clicks AS successes, clicks AS trials, count(*) AS pairs
-FROM pair_counts WHERE clicks > 0 GROUP BY ALL ORDER BY ALL
+FROM pair_counts GROUP BY ALL ORDER BY ALL
 """
 
 ESTIMATES = """

@@ -28,7 +28,7 @@ def selection_funnel_table(funnels: dict[str, Any]) -> str:
     Rules that removed no query in any snapshot are omitted.
     """
     names = list(funnels)
-    first = next(iter(funnels.values()))
+    first: list[dict[str, Any]] = next(iter(funnels.values()), [])
     start = [steps[0]["left_out"] + steps[0]["remaining"] for steps in funnels.values()]
     rows = [("in the log", start)]
     for index, step in enumerate(first):

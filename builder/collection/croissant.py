@@ -147,7 +147,7 @@ def _field_object(
         "@type": "cr:Field",
         "@id": f"{record_set_id}/{column}",
         "name": column,
-        "description": schema.columns()[column].description or column,
+        "description": schema.columns()[column].description,
         "dataType": _croissant_data_type(inner),
         "repeated": isinstance(kind, pl.List),
         "source": {"fileObject": {"@id": path}, "extract": {"column": column}},

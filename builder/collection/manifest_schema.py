@@ -92,11 +92,15 @@ def read_manifest(path: Path) -> dict[str, Any]:
         fault = describe_checkout_fault(path)
         found = f"{fault[0]}; {fault[1]}" if fault else error
         raise FormatError(f"cannot read the manifest: {found}", path) from None
+    if not isinstance(manifest, dict):
+        raise FormatError(
+            f"invalid manifest: expected a JSON object, found {type(manifest).__name__}", path
+        )
     try:
         _Manifest.model_validate(manifest)
     except (ValidationError, RecursionError) as error:
         raise FormatError(f"invalid manifest: {_format_first_error(error)}", path) from None
-    return dict(manifest)
+    return manifest
 
 
 def _format_first_error(error: ValidationError | RecursionError) -> str:

@@ -89,7 +89,7 @@ def lowercase_non_ascii_in_place(data: Bytes, offsets: Positions) -> tuple[Bytes
     table = character_tables()
     kinds, lowercase = table.kinds[code_points], table.lowercase[code_points]
     kinds[is_outside] = NOT_IN_TABLE
-    is_changed = np.flatnonzero((lowercase != code_points) & (kinds != NOT_IN_TABLE))
+    is_changed = np.flatnonzero(lowercase != code_points)
     _encode_code_points(data, offsets[is_changed], lowercase[is_changed], sizes[is_changed])
     return kinds, sizes
 

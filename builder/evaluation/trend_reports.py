@@ -11,7 +11,7 @@ Slopes are per day, so that trends of different granularity are comparable (sect
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -163,9 +163,9 @@ def snapshot_unix_seconds(snapshot: str) -> int:
     Raises:
         UsageError: The name is not a date.
     """
-    pattern = {7: "%Y-%m", 10: "%Y-%m-%d"}.get(len(snapshot), "")
+    day = snapshot if len(snapshot) == 10 else f"{snapshot}-01"
     try:
-        return int(datetime.strptime(snapshot, pattern).replace(tzinfo=UTC).timestamp())
+        return int(datetime.combine(date.fromisoformat(day), time(), UTC).timestamp())
     except ValueError:
         raise UsageError(f"expected a snapshot name such as 2022-06, found {snapshot!r}") from None
 

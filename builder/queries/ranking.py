@@ -60,7 +60,7 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     if len(months) < MIN_MONTHS:
         raise DataError(f"expected counts for at least {MIN_MONTHS} months, found {len(months)}")
     labels, series = _monthly_count_matrix(counts, months)
-    if not series.size or not series.max():
+    if not series.max():
         raise DataError("expected at least one count above 0, found none")
     measures = _compute_popularity_and_stability(series)
     frame = pl.DataFrame({"label": labels, **measures}).with_columns(
@@ -209,7 +209,7 @@ def _compute_popularity_and_stability(
         "evenness": entropy / np.log(monthly_counts.shape[1]),
         "floor": np.where(
             median > 0,
-            np.minimum(1, monthly_counts.min(axis=1) / np.where(median > 0, median, 1)),
+            monthly_counts.min(axis=1) / np.where(median > 0, median, 1),
             0.0,
         ),
         "volatility": np.exp(-np.median(np.abs(np.diff(logs, axis=1)), axis=1)),

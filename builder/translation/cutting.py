@@ -41,15 +41,15 @@ def separate_untranslatable_parts(text: str) -> list[tuple[str, bool]]:
 
     Verbatim parts, such as URLs, are copied without being translated.
     """
-    parts: list[tuple[str, bool]] = []
+    parts: list[str] = []
     start = 0
     for match in _COPIED.finditer(text):
         trailing = _TRAILING.search(match[0])
         end = match.end() - (len(trailing[0]) if trailing else 0)
-        parts += [(text[start : match.start()], False), (text[match.start() : end], True)]
+        parts += [text[start : match.start()], text[match.start() : end]]
         start = end
-    parts.append((text[start:], False))
-    return [(part, is_untranslatable(part)) for part, _ in parts if part]
+    parts.append(text[start:])
+    return [(part, is_untranslatable(part)) for part in parts if part]
 
 
 def split_to_size(text: str, max_size: int, size_of: Callable[[str], int]) -> list[str]:

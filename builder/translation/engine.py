@@ -79,7 +79,7 @@ class CTranslate2Engine:
                 f"{params.compute_type!r} on {params.device}: {error}",
                 model.folder,
             ) from None
-        self._ahead = BATCHES_AHEAD * max(threads, 1)
+        self._ahead = BATCHES_AHEAD * threads
         self._stopped = Event()
         self.invariant = self._is_batch_invariant()
 

@@ -25,7 +25,8 @@ from builder.errors import FormatError
 _FLOAT = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE
 )
-_INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+_INTEGER = re.compile(r"[+-]?0*\d{1,10}", re.ASCII)
+_INT32 = range(-(2**31), 2**31)
 _SPACE = ord(" ")
 _CACHED_BYTES = 2**18
 """Number of bytes scanned at a time: few enough that the cache of a CPU core holds them."""
@@ -207,11 +208,13 @@ def _split_fields(raw_line: bytes, trec_format: TrecFormat, path: Path, line: in
 
 
 def _parse_number(field: str, trec_format: TrecFormat, path: Path, line: int) -> float:
-    pattern, kind = (_INTEGER, "an integer") if trec_format.is_integer else (_FLOAT, "a number")
-    if pattern.fullmatch(field) is None:
+    if trec_format.is_integer and _INTEGER.fullmatch(field) and int(field) in _INT32:
+        return int(field)
+    if trec_format.is_integer or _FLOAT.fullmatch(field) is None:
+        kind = "a 32-bit integer" if trec_format.is_integer else "a number"
         raise FormatError(
             f"expected {kind} as {trec_format.value_column}, found {field[:40]!r}",
             path,
             line,
         )
-    return int(field) if trec_format.is_integer else float(field)
+    return float(field)

@@ -219,6 +219,7 @@ def test_the_funnel_begins_with_all_queries_of_the_log() -> None:
         "| max words | 20 | 1 |",
         "| selected | 280 | 89 |",
     ]
+    assert "2022" not in selection_funnel_table({})
 
 
 @pytest.mark.parametrize(

@@ -188,6 +188,7 @@ def test_snapshots_of_a_version_that_cannot_be_read_are_unknown(tmp_path: Path) 
     ("content", "message", "fix"),
     [
         ("{}", "invalid manifest: name: Field required", REBUILD),
+        ("[]", "invalid manifest: expected a JSON object, found list", REBUILD),
         (
             "version https://git-lfs.github.com/spec/v1\n",
             "cannot read the manifest: the file is a Git LFS pointer",

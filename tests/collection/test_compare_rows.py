@@ -256,6 +256,15 @@ def test_tables_that_were_edited_are_compared_despite_their_hashes(tmp_path: Pat
     ]
 
 
+@pytest.mark.parametrize("entry", [{"rows": 1}, {"rows": 1, "content": ""}])
+def test_tables_without_a_hash_are_compared(entry: dict[str, Any], tmp_path: Path) -> None:
+    listed = {f"{JUNE}/qrels": entry}
+    old = _version(tmp_path / "a", {"q1d1": 0}, tables=listed)
+    new = _version(tmp_path / "b", {"q1d1": 0, "q1d2": 1}, tables=listed)
+    found = compare(old.path, new.path)
+    assert [(t.table, t.added) for t in found.tables] == [(f"{JUNE}/qrels", 1)]
+
+
 IDS = [
     *({"kind": "query", "id": f"q{n}", "key": f"qk{n}", "text_key": f"qt{n}"} for n in (1, 2, 3)),
     *({"kind": "document", "id": f"d{n}", "key": f"dk{n}"} for n in (1, 2, 3)),

@@ -36,7 +36,7 @@ def queries(**texts: str) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("language", "text", "words"),
     [
-        ("fr", "L'eau d’une île", ["eau", "une", "île"]),
+        ("fr", "L'eau d’une île l´été", ["eau", "une", "île", "été"]),
         ("fr", "Qu'il s'agit jusqu'à lorsqu'on", ["il", "agit", "à", "on"]),
         ("fr", "aujourd'hui, C'EST l'Œuvre", ["aujourd", "hui", "est", "oeuvre"]),
         ("fr", "vitamine C, cd'l", ["vitamine", "c", "cd", "l"]),

@@ -63,7 +63,9 @@ def test_a_malformed_run_names_its_line(lines: bytes, line: int, message: str) -
 
 
 @pytest.mark.parametrize("separator", [" ", "\t"])
-@pytest.mark.parametrize("grade", ["1.0", "x", "12345678901", "", "1e0", "NA", "0x1", "0X1"])
+@pytest.mark.parametrize(
+    "grade", ["1.0", "x", "12345678901", "2147483648", "-2147483649", "", "1e0", "NA", "0x1", "0X1"]
+)
 def test_a_grade_is_an_integer(grade: str, separator: str) -> None:
     text = f"q1 0 d1 1\nq1 0 d2 {grade}\n".replace(" ", separator)
     with pytest.raises(FormatError) as caught:
@@ -152,6 +154,9 @@ def test_types_of_columns(
 
 
 def test_signed_grades_and_infinite_scores_are_read() -> None:
+    for separator in (b" ", b"  "):
+        line = separator.join([b"q", b"0", b"d", b"2147483647\n"])
+        assert parse_trec(line, QRELS, FILE).rows() == [("q", "d", 2**31 - 1)]
     assert parse_trec(b"q 0 d -1\nq 0 e +2\n", QRELS, FILE).rows() == [
         ("q", "d", -1),
         ("q", "e", 2),

@@ -179,7 +179,9 @@ def test_trends_of_an_evaluation_are_of_all_judged_queries(make_qrels, make_run)
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["2022", "2022-6-01", "2022-06-1", "2022-13", "2022-06-31"])
+@pytest.mark.parametrize(
+    "name", ["", "2022", "20220601", "2022-6-01", "2022-06-1", "2022-13", "2022-06-31"]
+)
 def test_names_of_snapshots_that_are_no_dates(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         snapshot_unix_seconds(name)

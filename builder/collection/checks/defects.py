@@ -14,6 +14,7 @@ from builder.errors import FormatError
 from builder.parameters import CrawlParameters, LogParameters
 from builder.queries.matching import match_topics
 from builder.queries.personal import detect_personal_data
+from builder.text.keys import fold_series
 from builder.text.names import ENGLISH_SUFFIX
 
 INPUT_FORMAT_PARAMETERS = frozenset(
@@ -55,8 +56,8 @@ def _find_topics_inside_words(context: ValidationContext) -> Iterator[Defect]:
         return
     for name, queries in context.scan_snapshots("queries"):
         texts = queries.select("query_id", "text").collect()
-        matched = match_topics(texts["text"], topics.collect(), "word")
-        unmatched = texts.filter(matched.list.len().fill_null(0) == 0)
+        matched = match_topics(fold_series(texts["text"]), topics.collect(), "word")
+        unmatched = texts.filter(matched.list.len() == 0)
         if unmatched.height > MAX_SUBSTRING_SHARE * texts.height:
             share = unmatched.height / texts.height
             message = f"{share:.0%} of the queries contain their topic only inside another word"

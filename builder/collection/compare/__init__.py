@@ -196,8 +196,8 @@ def _is_imported(manifest: dict[str, Any]) -> bool:
 
 
 def _content_hash(manifest: dict[str, Any], path: str) -> str | None:
-    entry = manifest["tables"].get(path)
-    return None if entry is None else str(entry["content"])
+    """Return the content hash of a table; None if the manifest has none."""
+    return manifest["tables"].get(path, {}).get("content") or None
 
 
 def _iter_table_pairs(

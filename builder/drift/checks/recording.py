@@ -211,7 +211,6 @@ def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
     is_cut = (
         short.share_reaching_rank(short.list_depth) >= MIN_FULL_LIST_SHARE
         and long.share_reaching_rank(short.list_depth + 1) >= MIN_SHARE_IF_PRESENT
-        and short.list_depth < long.list_depth
     )
     if is_cut or min(means) <= MAX_LENGTH_RATIO * max(means):
         reason = "either one log has truncated lists or the engine changed the number of results"

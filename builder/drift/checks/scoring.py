@@ -43,7 +43,7 @@ GROUP BY ALL ORDER BY ALL
 
 PAIRS_BY_COUNTS = """
 SELECT clicks::BIGINT AS successes, examinations::BIGINT AS trials, count(*) AS pairs
-FROM click_estimates_{side} WHERE examinations > 0 GROUP BY ALL ORDER BY ALL
+FROM click_estimates_{side} GROUP BY ALL ORDER BY ALL
 """
 
 SCORE_FORMULAS = """

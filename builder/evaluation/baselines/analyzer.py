@@ -67,9 +67,10 @@ class Analyzer:
 
     def tokenize(self, texts: pl.Series) -> pl.Series:
         """Split each text into lowercased words without elisions; a null text has no words."""
-        plain = texts.cast(pl.String).fill_null("").str.normalize("NFKC").str.to_lowercase()
+        plain = texts.cast(pl.String).fill_null("")
+        # NFKC decomposes an acute accent that is used as an apostrophe.
         plain = plain.str.replace_many(dict.fromkeys(_APOSTROPHES, "'"))
-        plain = plain.str.replace_many(_LIGATURES)
+        plain = plain.str.normalize("NFKC").str.to_lowercase().str.replace_many(_LIGATURES)
         if self._elision is not None:
             plain = plain.str.replace_all(self._elision, " ")
         return plain.str.extract_all(r"\w+")

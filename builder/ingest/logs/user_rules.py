@@ -22,7 +22,7 @@ from builder.parameters import LogParameters
 DROPPED = """
 WITH log AS (SELECT * FROM logged WHERE "user" IS NOT NULL),
 busy_users AS (
-    SELECT DISTINCT "user" FROM (
+    SELECT "user" FROM (
         SELECT "user" FROM log
         GROUP BY "user", floor(seconds / 3600) HAVING count(*) >= getvariable('bot_rate')
     )

@@ -95,7 +95,7 @@ class IntervalsSection(Section):
             raise ValueError(
                 f"`short` must lie within the {self.short_days} days after the end of `train`"
             )
-        if not max(limit, short.stop) <= long.start:
+        if not limit <= long.start:
             raise ValueError(
                 f"`long` must start at least {self.short_days} days after the end of `train`"
             )

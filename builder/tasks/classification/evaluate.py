@@ -107,7 +107,7 @@ def evaluate_classification(
             )
         summary.append((system, weighted_f1(macro, weights), ignored))
     ranked = pl.DataFrame(summary, schema=SUMMARY_SCHEMA, orient="row").sort(
-        "weighted_f1", "system", descending=[True, False], nulls_last=True
+        "weighted_f1", "system", descending=[True, False]
     )
     return ClassificationScores(pl.DataFrame(scores, schema=SCORE_SCHEMA), ranked, weights)
 
