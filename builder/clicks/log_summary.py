@@ -9,7 +9,7 @@ MAX_EXAMPLES = 3
 
 @dataclass
 class LogSummary:
-    """Numbers of records read and rejected from a log, with examples of rejected records.
+    """Counts of records read from a log and of those rejected, with examples of rejected records.
 
     Args:
         file: Path of the log.

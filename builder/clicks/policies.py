@@ -85,14 +85,17 @@ def fit_thresholds(
 def assign_grades(
     posterior: ScorePosterior | PointEstimates, thresholds: GradeThresholds, params: QrelParameters
 ) -> Grades:
-    """Return the grade of each group of pairs, int8[n]; -1 for too few examinations.
+    """Return the relevance grade of each group of query-document pairs with the same evidence.
 
     Args:
-        posterior: Evidence and scores of n groups of query-document pairs. Point estimates are
-            sufficient unless the policy is `credible`, which requires a `ScorePosterior`.
+        posterior: Evidence and scores of n groups. Point estimates are sufficient unless the policy
+            is `credible`, which requires a `ScorePosterior`.
         thresholds: Minimum score of each grade.
         params: Policy, minimum number of examinations and, for the policy `credible`, minimum
             posterior probability of grade 2.
+
+    Returns:
+        int8[n]; -1 for groups with too few examinations.
     """
     score = posterior.mean()
     grades = (score >= thresholds.relevant).astype(np.int8) + (

@@ -18,7 +18,7 @@ MIN_PAIRS = 10
 """Minimum number of pairs for a fit; with fewer pairs, the prior is uniform."""
 
 STRENGTH_BOUNDS = (0.02, 10_000.0)
-"""Bounds of alpha + beta in a fit, because the likelihood may increase towards 0 or infinity."""
+"""Bounds of alpha + beta in a fit; the likelihood may increase as they tend to 0 or infinity."""
 
 PRIOR_LOG_STRENGTH, PRIOR_LOG_STRENGTH_SD = float(np.log(4.0)), 1.5
 """Mean and standard deviation of log(alpha + beta) under its prior: 95 % lie between 0.2 and 76

@@ -129,11 +129,11 @@ def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, .
 
 
 def _read_published_topics(manifest_file: Path) -> pl.DataFrame | None:
-    """Return the topics of a version; None for imported and classification collections.
+    """Return the topics of a version; None if it is an imported or a classification collection.
 
     Raises:
         FormatError: The manifest or the topics cannot be read.
-        UsageError: The file of the topics is missing.
+        UsageError: `topics.parquet` is missing.
     """
     kind = (read_manifest_or_none(manifest_file.parent) or {}).get("kind")
     if kind == "classification" or "imported" in read_manifest(manifest_file)["definition"]:

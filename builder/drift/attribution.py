@@ -165,11 +165,11 @@ def _split_residual(
     unchanged_ids: pl.Series,
     score: Scorer,
 ) -> dict[str, float | None]:
-    """Split the residual into the effect of collection statistics and the effect of the system.
+    """Split the residual of a score change into effects of collection statistics and of the system.
 
-    `after.run` must be ranked with the collection statistics of the earlier snapshot. The change
-    from `before.run` to this run is the effect of the system; the rest of the residual is the
-    effect of the statistics.
+    `after.run` must be ranked with the collection statistics of the earlier snapshot, so that the
+    change from the score of `before.run` to that of `after.run` is the effect of the system; the
+    rest of the residual is the effect of the statistics.
     """
     system = _compute_attribution_cell(
         before, after, unchanged_ids, frozenset(COMPONENTS), score

@@ -179,7 +179,7 @@ def _has_valid_ignored_fields(data: bytes) -> bool:
 def _needs_line_by_line_parser(data: bytes) -> bool:
     """Return whether the lines must be parsed one at a time, not in one call of the JSON reader.
 
-    The reason is a line that may contain a number that is invalid in JSON, or may be nested too
+    This is the case if any line may contain a number that is not valid JSON, or may be nested too
     deeply for the reader.
     """
     if any(text in data and pattern.search(data) for text, pattern in NON_JSON_NUMBERS.items()):

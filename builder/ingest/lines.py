@@ -92,7 +92,7 @@ class LineChunk:
         return self._strip_line_unless_overlong(bytes(self.slice_lines(index, index + 1)), index)
 
     def to_block(self) -> LineBlock:
-        """Return the lines of the chunk as a block."""
+        """Split the chunk into lines without line endings; a line that is too long is None."""
         lines = [] if self.data is None else bytes(self.data).split(b"\n")
         checked = [
             self._strip_line_unless_overlong(line, index) for index, line in enumerate(lines)

@@ -1,4 +1,4 @@
-"""Reads monthly counts of topic candidates, such as page views or queries."""
+"""Reads a monthly count for each topic candidate, such as its page views or its queries."""
 
 import csv
 import io

@@ -124,10 +124,10 @@ def _link_groups_within_splits(
     params: VariantParameters,
     split: SplitParameters,
 ) -> pl.DataFrame:
-    """Return pairs of groups in the same split that have near-duplicate signatures.
+    """Return pairs of query sets in the same split whose signatures are near-duplicates.
 
-    A group contains the queries that are in the same set before near-duplicate signatures are
-    merged. Each pair is listed in both directions. Columns: `group`, `other`, `similarity`.
+    The sets, here called groups, are those before near-duplicates are merged. Each pair is listed
+    in both directions. Columns: `group`, `other`, `similarity`.
     """
     nodes = groups.select("signature", "group").unique().sort("signature", "group")
     links = find_near_duplicate_signatures(

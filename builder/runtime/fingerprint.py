@@ -22,7 +22,7 @@ Identity = dict[str, Any]
 MAX_VALUE_LENGTH = 60
 """Maximum number of characters of a value quoted in a reason to run a step again."""
 CONTEXT_NAMES = {"recorded": "parameters of"}
-"""Readable names of stage arguments, for reasons to run a step again; other names are kept."""
+"""Display names of stage arguments in reasons to run a step again; others are shown unchanged."""
 
 
 def step_identity(

@@ -52,7 +52,7 @@ def _find_missing_judged_queries(context: ValidationContext) -> Iterator[Defect]
 def _describe_missing_query_texts(
     missing_queries: pl.DataFrame, unknown_queries: pl.DataFrame
 ) -> str:
-    """Say whether the texts of judged queries that a snapshot lacks are in other snapshots.
+    """Say whether judged queries that are missing from a snapshot are in other snapshots.
 
     Args:
         missing_queries: Judged queries that are not in the snapshot.

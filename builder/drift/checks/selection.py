@@ -80,9 +80,10 @@ def _list_topics(connection: duckdb.DuckDBPyConnection, side: str) -> set[str]:
 
 
 def _describe_topics(changed_topics: list[dict[str, Any]]) -> str:
-    """Return a sentence on the most changed topic that also counts the other changed topics.
+    """Return a sentence that names the topic that changed most and counts the other changed topics.
 
-    The sentence says how many of the expected queries of the topic were removed or added.
+    Of the named topic, it says how many of the queries that were expected in both snapshots are in
+    only one of them.
     """
     largest = max(changed_topics, key=lambda c: (c["taken"], c["topic"]))
     says = (

@@ -34,7 +34,7 @@ import scipy
 from builder.drift.checks.outcome import Check, Outcome, undecided_outcome
 
 MAX_LOG10_P_VALUE = -6.0
-"""Maximum log10 of the p-value at which a changed minimum or limit is significant."""
+"""A changed threshold is significant if log10 of its p-value is at most this value."""
 
 MIN_EXPECTED_ROWS = -MAX_LOG10_P_VALUE * math.log(10)
 """If a minimum count was raised, and at least this many rows are expected below the new minimum,

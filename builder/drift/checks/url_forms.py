@@ -1,8 +1,8 @@
 """Checks that the document ids of both snapshots were derived from URLs by the same rule.
 
-If the id scheme changes, most pages of most hosts seem to be removed, but reappear under another
-form of their URL. If a site moves, only its own pages reappear under other URLs. Many sites may
-adopt HTTPS at once, so pages that reappear under another scheme leave the check undecided.
+If the rule changes, most pages of most hosts seem to be removed, but reappear under another form
+of their URL. If a site moves, only its own pages reappear under other URLs. Many sites may adopt
+HTTPS at once, so the check is undecided if pages reappear with only `http` and `https` exchanged.
 """
 
 import duckdb

@@ -6,7 +6,7 @@ from builder.drift.report.findings import Drift
 from builder.reporting.numbers import pluralize
 
 MAX_NAMES = 3
-"""Maximum number of snapshots, or of pairs of snapshots, that are all listed for one reason."""
+"""Maximum number of snapshots or pairs of snapshots that are listed for a reason in full."""
 
 
 def list_undecided_checks(drift: Drift) -> list[str]:

@@ -178,10 +178,10 @@ def _check_ranks_and_tags(path: Path) -> Iterator[RunFinding]:
 
 
 def _check_ranks(rows: pl.DataFrame) -> Iterator[RunFinding]:
-    """Yield warnings if ranks contradict the order of trec_eval, or a query has only equal scores.
+    """Yield warnings if ranks contradict the order of trec_eval, or all scores of a query are tied.
 
-    trec_eval sorts by score. Results with equal ranks are compatible with any order, as in a run in
-    which all ranks are 0.
+    trec_eval ignores ranks and sorts by score. Tied ranks are compatible with any order, as in a
+    run in which all ranks are 0.
 
     Args:
         rows: Columns query, document, rank (Float64), score (Float32, as in trec_eval).

@@ -149,11 +149,11 @@ def _compare_runs(
 def _negated_ranks_by_query(
     first: pl.DataFrame, second: pl.DataFrame, common_doc_ids: pl.Series
 ) -> list[tuple[Floats, Floats]]:
-    """Return the negated ranks of the common documents, for each query that is in both rankings.
+    """Return the negated ranks (higher is better) of documents, for each query in both rankings.
 
-    Each query has one array per ranking. Both arrays have an element for each common document that
-    is in at least one of the rankings. A document that is missing from a ranking has a lower value
-    than all documents in that ranking.
+    Each query has one array per ranking. Both arrays have an element for each document that exists
+    in both snapshots and is in at least one of the rankings. A document that is missing from a
+    ranking has a lower value than all documents in that ranking.
 
     Args:
         first: First ranking.

@@ -137,7 +137,7 @@ def _coalesce_times(
 ) -> tuple[pa.Array, Mask]:
     """Return the time of each row in Unix seconds, and a Boolean mask of the rows to accept.
 
-    The time of a row is the first value that is not null among its time fields. A row is accepted
+    The time of a row is the first non-null value among its time fields. A row is accepted
     if this value could be parsed, or if it has no time and `crawl.undated` allows that.
     """
     seconds = np.zeros(len(columns), dtype=np.int64)

@@ -160,7 +160,7 @@ def _first_non_empty_text(record: dict[str, Any], *names: str) -> object:
 
 
 def _first_non_null_value(record: dict[str, Any], *names: str) -> object:
-    """Return the first value that is not null among the named fields of a record, else None."""
+    """Return the first non-null value among the named fields of a record, else None."""
     for name in names:
         value = get_nested_value(record, name)
         if value is not None:

@@ -1,7 +1,7 @@
 """Reads Parquet logs with one row per impression or, in long format, per result.
 
-Batches whose columns have common types are converted column by column; other batches are parsed row
-by row.
+Batches whose columns have one of the expected types are converted column by column; other batches
+are parsed row by row.
 """
 
 import math

@@ -141,7 +141,7 @@ class StagedLog:
 
         Args:
             folder: Output folder of the table; receives at least one part file.
-            numbers_to_drop: Numbers of the impressions to drop, in ascending order.
+            numbers_to_drop: Values of the column `impression` in rows to drop, in ascending order.
             threads: Number of parts written in parallel.
         """
         parts: Sequence[Path | None] = self._parts or [None]
@@ -161,7 +161,7 @@ def _write_part(numbers_to_drop: Numbers, paths: tuple[Path | None, Path]) -> in
     """Copy a part to a Parquet file without the dropped impressions; return the number of rows.
 
     Args:
-        numbers_to_drop: Numbers of the impressions to drop, in ascending order.
+        numbers_to_drop: Values of the column `impression` in rows to drop, in ascending order.
         paths: Arrow file of the part (None if it has no impressions), and Parquet file to write.
     """
     source, target = paths

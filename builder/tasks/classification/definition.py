@@ -58,9 +58,9 @@ class CollectionSection(Section):
 class Period(Section):
     """Half-open time interval [start, end) in UTC."""
 
-    start: datetime | date = Field(description="Start of the period, given as a day or a time")
+    start: datetime | date = Field(description="Start of the period, as a date or a timestamp")
     end: datetime | date = Field(
-        description="Exclusive end of the period, given as a time or as the day after the last day"
+        description="Exclusive end of the period, as a timestamp or as the date after the last day"
     )
 
     @property
