@@ -245,6 +245,17 @@ def line_by_line(lines: list[bytes], params: LogParameters) -> Found:
 @settings(max_examples=examples(400), deadline=None)
 @given(LINES, PARAMS, st.none() | st.integers(0, 2**20))
 @example([b'{"time":0,"query":"eau","results":["x"],"clicks":[65537]}'] * 2, LogParameters(), None)
+@example(
+    [
+        b'{"time":1655294400,"q":{"text":"eau"},"results":["https://a.example/1"],"clicks":[]}',
+        (
+            b'{"time":1655294400,"q":{"text":"eau"},"q.text":"loi",'
+            b'"results":["https://a.example/1"],"clicks":[]}'
+        ),
+    ],
+    LogParameters(fields=LogFields(query="q.text")),
+    None,
+)
 def test_bulk_parsing_equals_reference_on_lines(
     lines: list[bytes], params: LogParameters, seed: int | None
 ) -> None:
