@@ -1,14 +1,20 @@
-"""Releases of which no file exists, and the files that an import finds in them."""
+"""Releases of which no file exists, the files that an import finds in them, and its rejects."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from builder.collection.imports.files import SnapshotFiles, relative_path
+from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.layouts import find_snapshots
+from builder.collection.imports.origin import Release
 from builder.collection.imports.walk import ReleaseFiles
 
 ROOT = Path("/no/such/release")
+WEB = Release(ROOT, "longeval-web", "fr")
+Reject = tuple[str, str, int, str | None]
 
 
 def described(snapshot: SnapshotFiles, root: Path = ROOT) -> dict[str, Any]:
@@ -36,3 +42,10 @@ def found(
     """The snapshots that files with these names have in a layout; none of the files exists."""
     files = ReleaseFiles(root, sorted(root / name for name in names))
     return {s.name: described(s, root) for s in find_snapshots(files, layout, variant)}
+
+
+def rejects(log: ImportLog, folder: Path) -> list[Reject]:
+    """The reason, file, line and key of each reject, in the order of files and lines."""
+    log.write_tables(folder)
+    table = pl.read_parquet(folder / "rejects.parquet")
+    return table.select("reason", "file", "line", "key").sort("file", "line").rows()
