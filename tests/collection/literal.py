@@ -4,6 +4,7 @@ Columns that a row does not name are null, 0, false or empty, so that a test nam
 that matter. Tables that a version does not name have no file.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from builder import __version__
 from builder.collection.checks import CHECKS, ValidationContext
 from builder.collection.read import Collection
 from builder.io.tables import TableWriter
@@ -21,6 +23,8 @@ from schemas import RELEASED, TableSchema
 Row = Mapping[str, Any]
 Found = tuple[str, str, int, tuple[str, ...]]
 """File or table, message, number of affected rows or files, and examples."""
+JUNE, JULY, AUGUST = "snapshots/2022-06", "snapshots/2022-07", "snapshots/2022-08"
+CURRENT = {"longeval-builder": __version__}
 INTERVALS = {
     "2022-06": ("2022-06-01", "2022-07-01"),
     "2022-07": ("2022-07-01", "2022-08-01"),
@@ -94,6 +98,11 @@ def write_version(
     }
     (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     return Collection(folder)
+
+
+def entry(data: bytes) -> dict[str, Any]:
+    """What a manifest says of a file."""
+    return {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
 
 
 def find(check: str, version: Collection) -> list[Found]:

@@ -138,3 +138,11 @@ def number(text: str) -> Any:
     """A number of a cell; None for a dash."""
     plain = text.replace(",", "").replace("\N{MINUS SIGN}", "-").removesuffix(" %")
     return None if plain == "\N{EN DASH}" else float(plain)
+
+
+def table_rows(app: ASGIApp, address: str, caption: str) -> list[list[str]]:
+    """The rows of the table with a caption, and its headings before them; none without it."""
+    answer = ask(app, address)
+    assert answer.status == 200
+    tables = [table for table in Reader(answer.text).tables if table.caption == caption]
+    return tables[0].rows if tables else []
