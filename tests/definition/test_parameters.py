@@ -229,6 +229,7 @@ def test_the_bounds_of_a_value(key: str, accepted: list[object], refused: list[o
         ("qrels.cuts", (0.4, 0.2), "expected two cuts in strictly ascending order, above 0 and at"),
         ("changes.shingle", 101, "expected at most 100; found 101"),
         ("log.bot_alike", 1, "expected at least 2; found 1"),
+        ("select.min_users", 0, "expected at least 1; found 0"),
         ("log.bot_rate", 1.5, "expected an integer; found 1.5"),
         ("log.list_separator", "", "expected at least 1 characters; found ''"),
         ("export.trec", "maybe", "expected true or false; found 'maybe'"),

@@ -110,6 +110,11 @@ def naive_err(grades: list[int], k: int, top: int) -> float:
     return err
 
 
+def test_err_reads_a_negative_grade_as_not_relevant() -> None:
+    found = scores({"q": {"a": -1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, "ERR")
+    assert found.row(0) == ("q", 1 / 16 / 2)
+
+
 def test_err_against_the_algorithm_of_the_paper() -> None:
     qrels, run = random_world(4, 1000)
     found = scores(qrels, run, "ERR@5", "ERR@20(max=3)", "ERR")
