@@ -16,7 +16,7 @@ from builder.parameters import ChangeParameters
 from builder.runtime.limits import ResourceLimits
 from schemas import Documents, TableSchema
 from tests.alignment.conftest import describe, identifier
-from tests.drift.steps import Steps
+from tests.progress import Steps
 
 Align = Callable[..., tuple[Any, dict[str, pl.DataFrame]]]
 Page = tuple[str, str, str]

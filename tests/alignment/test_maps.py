@@ -28,7 +28,7 @@ from schemas import (
     TableSchema,
     Variants,
 )
-from tests.drift.steps import Steps
+from tests.progress import Steps
 
 Store = Callable[[pl.DataFrame, type[TableSchema]], Table]
 

@@ -32,22 +32,7 @@ from builder.parameters import DocumentParameters, VerdictFilterParameters
 from builder.runtime.limits import ResourceLimits
 from schemas import Documents
 from tests.documents.snapshots import store_pages
-
-
-class Progress:
-    """Adds up what it is told."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-
-    def start(self, *_: object) -> None:
-        """Nothing to do."""
-
-    def advance(self, count: int) -> None:
-        self.rows += count
-
-    def finish(self) -> None:
-        """Nothing to do."""
+from tests.progress import Steps
 
 
 @pytest.fixture
@@ -274,7 +259,7 @@ def test_plug_ins_label_the_pages_of_a_crawl(
     monkeypatch.setattr(verdicts, "PAGES_PER_CALL", 2)
     for name in ("out", "scratch"):
         (tmp_path / name).mkdir()
-    progress = Progress()
+    progress = Steps()
     urls = [f"https://a.example/{n}" for n in range(3)]
     ledger = collect_page_verdicts(
         tmp_path / "out",

@@ -21,7 +21,7 @@ from builder.errors import FormatError, UsageError
 from builder.parameters import ChangeParameters, CrawlParameters
 from builder.runtime.limits import ResourceLimits
 from tests.crawled import read_crawled
-from tests.drift.steps import Steps
+from tests.progress import Steps
 from tests.thorough import ALL
 
 OLD = [

@@ -19,8 +19,8 @@ from builder.parameters import ChangeParameters
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
-from tests.drift.steps import Steps
 from tests.drift.worlds import Month, Rules, World, frame, observe, page, qrel, query, store
+from tests.progress import Steps
 
 NAMES = ("2022-06", "2022-07", "2022-09")
 WORLD = World(seed=4, topics=4, queries_per_topic=20, pages_per_query=5)

@@ -23,8 +23,8 @@ from builder.io.tables import Table, table_at, write_frame
 from builder.runtime.limits import ResourceLimits
 from builder.runtime.progress import NoProgress
 from schemas import Documents, LostWords, WordCounts
-from tests.drift.steps import Steps
 from tests.drift.worlds import frame, page
+from tests.progress import Steps
 from tests.thorough import examples
 
 NAMES = ("2022-06", "2022-07", "2022-08", "2022-09")

@@ -1,4 +1,4 @@
-"""A progress display that remembers what it was told."""
+"""A progress display that records the operations it is given."""
 
 Step = tuple[str, int | None, str, list[int]]
 """Label, total and unit of an operation, and the counts by which it advanced."""
